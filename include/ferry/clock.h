@@ -1,0 +1,40 @@
+#ifndef FERRY_CLOCK_H_
+#define FERRY_CLOCK_H_
+
+#include <chrono>
+
+#include "ferry/mutex.h"
+
+namespace ferry {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Duration = std::chrono::steady_clock::duration;
+
+// As a deadline: never.
+inline constexpr TimePoint kNever = TimePoint::max();
+
+// Clock is the one source of time and of timed waits, passed to whatever needs either. Tests pass a clock that moves
+// only when told (tests/support/fake_clock.h), so no test of the core sleeps.
+//
+// Threading: thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  virtual TimePoint Now() const = 0;
+
+  // Waits until `condition` is notified or `deadline` has passed; may also return early for no reason, so the caller
+  // looks at its state and at Now() again. With kNever it waits for the notification alone.
+  virtual void WaitUntil(Mutex& mutex, CondVar& condition, TimePoint deadline) FERRY_REQUIRES(mutex) = 0;
+};
+
+// The machine's steady clock.
+class SystemClock final : public Clock {
+ public:
+  TimePoint Now() const override;
+  void WaitUntil(Mutex& mutex, CondVar& condition, TimePoint deadline) override FERRY_REQUIRES(mutex);
+};
+
+}  // namespace ferry
+
+#endif  // FERRY_CLOCK_H_

@@ -1,0 +1,98 @@
+#ifndef FERRY_MODEL_CONFIG_H_
+#define FERRY_MODEL_CONFIG_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ferry/tensor.h"
+
+namespace ferry {
+
+// ModelConfig is what Ferry acts on of a model's config.pbtxt: plain data, already validated. The meaning of the fields
+// is Triton's (https://github.com/triton-inference-server/common, protobuf/model_config.proto).
+
+// One input or output. Extents are without the batch extent that a model with max_batch_size > 0 has in front.
+struct TensorConfig {
+  std::string name;
+  DataType type = DataType::kInvalid;
+  Shape dims;                       // as callers see it; -1 is any extent
+  std::optional<Shape> model_dims;  // as the model sees it, where `reshape` says so
+  std::vector<std::string> labels;  // of an output's classes, from label_filename; may be empty
+
+  bool operator==(const TensorConfig&) const = default;
+};
+
+// Which of the versions on disk are served.
+struct LatestVersions {
+  uint32_t count = 1;
+};
+struct AllVersions {};
+struct SpecificVersions {
+  std::vector<int64_t> versions;
+};
+using VersionPolicy = std::variant<LatestVersions, AllVersions, SpecificVersions>;
+
+// Gathering requests into batches. Without it each request is a batch of its own.
+struct DynamicBatching {
+  // Sizes to send at once when exactly reachable, in rows, ascending. Empty: none.
+  std::vector<int64_t> preferred_batch_sizes;
+  // How long the oldest request may wait for companions while an instance is free. Zero: not at all.
+  std::chrono::microseconds max_queue_delay{0};
+};
+
+// One sample of model_warmup. It runs as one execution of `batch_size` rows.
+struct WarmupInput {
+  enum class Fill { kZero, kRandom, kFile };
+  DataType type = DataType::kInvalid;
+  Shape dims;
+  Fill fill = Fill::kZero;
+  std::string file;  // under <model>/warmup, for kFile
+};
+struct WarmupSample {
+  std::string name;
+  int64_t batch_size = 1;
+  uint32_t count = 1;
+  std::map<std::string, WarmupInput> inputs;
+};
+
+struct ModelConfig {
+  std::string name;
+  std::string platform;        // "pytorch_libtorch"
+  std::string directory;       // the model's folder in the repository
+  int64_t max_batch_size = 0;  // rows; 0: the model has no batch extent
+  std::vector<TensorConfig> inputs;
+  std::vector<TensorConfig> outputs;
+  VersionPolicy version_policy;
+  std::string default_model_filename;
+  int instance_count = 1;
+  std::optional<DynamicBatching> dynamic_batching;
+  // Requests that may wait; nothing: the server's default.
+  std::optional<uint32_t> max_queue_size;
+  std::vector<WarmupSample> warmup;
+  std::map<std::string, std::string> parameters;
+  std::map<std::string, std::string> metric_tags;
+  // The whole configuration as the ModelConfig method answers it: a serialized inference.ModelConfig.
+  std::string serialized;
+
+  bool batches() const { return max_batch_size > 0; }
+  // Rows that one execution may hold.
+  int64_t max_rows() const { return batches() ? max_batch_size : 1; }
+  // Index into inputs or outputs; -1 when there is none of that name.
+  int FindInput(std::string_view name) const;
+  int FindOutput(std::string_view name) const;
+};
+
+// The extents that the model itself is given or gives, without the batch extent.
+const Shape& ModelDims(const TensorConfig& tensor);
+
+// True when `shape` (without batch extent) is allowed by `dims`, in which -1 is any extent.
+bool ShapeMatches(std::span<const int64_t> dims, std::span<const int64_t> shape);
+
+}  // namespace ferry
+
+#endif  // FERRY_MODEL_CONFIG_H_

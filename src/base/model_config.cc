@@ -1,0 +1,26 @@
+#include "ferry/model_config.h"
+
+#include <algorithm>
+
+namespace ferry {
+
+namespace {
+
+int FindTensor(const std::vector<TensorConfig>& tensors, std::string_view name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == name; });
+  return found == tensors.end() ? -1 : static_cast<int>(found - tensors.begin());
+}
+
+}  // namespace
+
+int ModelConfig::FindInput(std::string_view wanted) const { return FindTensor(inputs, wanted); }
+int ModelConfig::FindOutput(std::string_view wanted) const { return FindTensor(outputs, wanted); }
+
+const Shape& ModelDims(const TensorConfig& tensor) { return tensor.model_dims ? *tensor.model_dims : tensor.dims; }
+
+bool ShapeMatches(std::span<const int64_t> dims, std::span<const int64_t> shape) {
+  return std::equal(dims.begin(), dims.end(), shape.begin(), shape.end(),
+                    [](int64_t dim, int64_t extent) { return dim == -1 || dim == extent; });
+}
+
+}  // namespace ferry
