@@ -1,0 +1,27 @@
+#ifndef FERRY_METRICS_PROMETHEUS_TEXT_H_
+#define FERRY_METRICS_PROMETHEUS_TEXT_H_
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "ferry/statistics.h"
+
+namespace ferry {
+
+// The counts of one model version, with what its series are labelled by.
+struct ModelMetrics {
+  std::string model;
+  int64_t version = 0;
+  std::map<std::string, std::string> tags;  // metric_tags of the configuration
+  StatisticsSnapshot counts;
+  size_t pending = 0;  // requests that wait
+};
+
+// Triton's nv_inference_* families in Prometheus' text format, from the same snapshots that the statistics method
+// answers.
+std::string PrometheusText(std::span<const ModelMetrics> models);
+
+}  // namespace ferry
+
+#endif  // FERRY_METRICS_PROMETHEUS_TEXT_H_
