@@ -1,0 +1,26 @@
+#ifndef FERRY_EXECUTION_BATCH_OUTPUTS_H_
+#define FERRY_EXECUTION_BATCH_OUTPUTS_H_
+
+#include <span>
+#include <vector>
+
+#include "ferry/batcher.h"
+#include "ferry/model_config.h"
+
+namespace ferry {
+
+// Says whether `outputs` are what the configuration promises for a batch of `rows` rows: so many outputs, right types,
+// first extent the batch, other extents within dims. Names the output, the expected and the real shape.
+//   INVALID_ARGUMENT  type or number of outputs differ (Triton's code for it)
+//   UNIMPLEMENTED     the first extent is not the batch, so the output cannot be cut (Triton's code for it)
+//   INTERNAL          another extent differs
+Status CheckOutputs(const ModelConfig& config, int64_t rows, std::span<const Tensor> outputs);
+
+// The rows [first, first + rows) of each output that `request` wants, sharing the batch's memory.
+// REQUIRES: CheckOutputs() of `outputs` is OK.
+InferResponse CutOutputs(const ModelConfig& config, const InferRequest& request, int64_t first_row,
+                         std::span<const Tensor> outputs);
+
+}  // namespace ferry
+
+#endif  // FERRY_EXECUTION_BATCH_OUTPUTS_H_

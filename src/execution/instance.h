@@ -1,0 +1,56 @@
+#ifndef FERRY_EXECUTION_INSTANCE_H_
+#define FERRY_EXECUTION_INSTANCE_H_
+
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "execution/batch_buffer.h"
+#include "execution/completion_pool.h"
+#include "execution/warmup.h"
+#include "ferry/backend.h"
+#include "ferry/batcher.h"
+#include "ferry/statistics.h"
+
+namespace ferry {
+
+// Instance is one instance of a model with its thread, which lives as long as the instance: it warms up, then pulls
+// batches, runs them and hands their outputs over until the batcher is closed and empty.
+//
+// Guarantees: each request of a pulled batch is completed exactly once, whatever the model does.
+// Blocking:   the destructor waits for the thread: close the batcher first.
+class Instance {
+ public:
+  struct Parts {
+    const ModelConfig& config;
+    Batcher& batcher;
+    ModelStatistics& statistics;
+    CompletionPool& completions;
+    Clock& clock;
+    const std::atomic<bool>& stopping;
+    Duration warmup_budget;
+  };
+
+  Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, std::vector<WarmupRun> warmup);
+  ~Instance();
+
+  // Waits until the instance is warm; an error means that it will not serve.
+  Status WaitUntilWarm() { return warm_.get_future().get(); }
+
+ private:
+  void Main(std::vector<WarmupRun> warmup);
+  void Execute(Batch batch);
+  void Fail(const Batch& batch, const Status& status);
+  void RecordSuccess(const Batch& batch, const BatchTimes& times);
+  void Deliver(Batch batch, std::vector<Tensor> outputs);
+
+  const Parts parts_;
+  const std::unique_ptr<ModelInstance> model_;
+  BatchBuffer buffer_;
+  std::promise<Status> warm_;
+  std::thread thread_;
+};
+
+}  // namespace ferry
+
+#endif  // FERRY_EXECUTION_INSTANCE_H_

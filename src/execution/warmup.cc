@@ -1,0 +1,210 @@
+#include "execution/warmup.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "execution/batch_outputs.h"
+#include "execution/reshape.h"
+
+namespace ferry {
+
+namespace {
+
+// TorchScript's executor profiles the first run, optimizes in the second and is steady in the third.
+constexpr uint32_t kFirstRuns = 3;
+
+std::byte* Writable(const Tensor& tensor) { return const_cast<std::byte*>(tensor.bytes.data()); }
+
+template <typename Element>
+void FillAs(const Tensor& tensor, auto&& next) {
+  auto* out = reinterpret_cast<Element*>(Writable(tensor));
+  for (size_t i = 0; i < tensor.bytes.size() / sizeof(Element); ++i) out[i] = static_cast<Element>(next());
+}
+
+// Floats in [0, 1), everything else 0 or 1: values that few models refuse. The seed is fixed, so loads are repeatable.
+void FillRandom(const Tensor& tensor) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> fraction(0.0, 1.0);
+  const auto bit = [&] { return random() & 1; };
+  switch (tensor.type) {
+    case DataType::kFp32:
+      return FillAs<float>(tensor, [&] { return fraction(random); });
+    case DataType::kFp64:
+      return FillAs<double>(tensor, [&] { return fraction(random); });
+    case DataType::kFp16:  // 0 or 1.0, as bits
+      return FillAs<uint16_t>(tensor, [&] { return bit() ? 0x3c00 : 0; });
+    case DataType::kBf16:
+      return FillAs<uint16_t>(tensor, [&] { return bit() ? 0x3f80 : 0; });
+    default:
+      break;
+  }
+  switch (DataTypeSize(tensor.type)) {
+    case 1:
+      return FillAs<uint8_t>(tensor, bit);
+    case 2:
+      return FillAs<uint16_t>(tensor, bit);
+    case 4:
+      return FillAs<uint32_t>(tensor, bit);
+    default:
+      return FillAs<uint64_t>(tensor, bit);
+  }
+}
+
+Status FillFromFile(const std::string& path, const Tensor& tensor) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return InvalidArgumentError(StrCat("cannot read ", path));
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  if (content.size() != tensor.bytes.size()) {
+    return InvalidArgumentError(StrCat(path, " has ", content.size(), " bytes, its shape needs ", tensor.bytes.size()));
+  }
+  std::memcpy(Writable(tensor), content.data(), content.size());
+  return Status();
+}
+
+Shape WithRows(const ModelConfig& config, Shape shape, int64_t rows) {
+  if (config.batches()) shape.insert(shape.begin(), rows);
+  return shape;
+}
+
+// A tensor of `rows` rows that all equal `row`.
+Tensor Repeat(const ModelConfig& config, const Tensor& row, int64_t rows) {
+  Shape shape = row.shape;
+  if (config.batches()) shape.front() = rows;
+  Tensor repeated = ZeroTensor(row.type, std::move(shape));
+  const int64_t copies = config.batches() ? rows : 1;
+  for (int64_t i = 0; i < copies && !row.bytes.empty(); ++i) {
+    std::memcpy(Writable(repeated) + static_cast<size_t>(i) * row.bytes.size(), row.bytes.data(), row.bytes.size());
+  }
+  return repeated;
+}
+
+// The sample's inputs, one row each, in the order and with the extents of the model.
+Result<std::vector<Tensor>> SampleRow(const ModelConfig& config, const WarmupSample& sample) {
+  std::vector<Tensor> inputs;
+  for (const TensorConfig& input : config.inputs) {
+    const WarmupInput& warm = sample.inputs.at(input.name);
+    Tensor row = ZeroTensor(warm.type, WithRows(config, warm.dims, 1));
+    if (warm.fill == WarmupInput::Fill::kRandom) FillRandom(row);
+    if (warm.fill == WarmupInput::Fill::kFile) {
+      FERRY_RETURN_IF_ERROR(FillFromFile(StrCat(config.directory, "/warmup/", warm.file), row)
+                                .WithPrefix(StrCat("model_warmup '", sample.name, "': ")));
+    }
+    row.shape = ReshapeForModel(input, config.batches(), row.shape);
+    inputs.push_back(std::move(row));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> ZeroRow(const ModelConfig& config) {
+  std::vector<Tensor> inputs;
+  for (const TensorConfig& input : config.inputs) {
+    Shape shape = WithRows(config, ModelDims(input), 1);
+    std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{1});
+    inputs.push_back(ZeroTensor(input.type, std::move(shape)));
+  }
+  return inputs;
+}
+
+std::vector<int64_t> Sizes(int64_t largest, bool brief) {
+  std::vector<int64_t> sizes = {1};
+  const auto add = [&](int64_t size) {
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+  };
+  add(largest);
+  if (brief) return sizes;
+  for (int64_t size = 2; size < largest; size *= 2) add(size);
+  for (int64_t size = 2; size < largest; ++size) add(size);
+  return sizes;
+}
+
+std::vector<TensorView> FirstRows(const ModelConfig& config, const WarmupRun& run) {
+  std::vector<TensorView> views;
+  for (const Tensor& input : run.inputs) {
+    TensorView view{input.type, input.shape, input.bytes};
+    if (config.batches()) {
+      const size_t row_bytes = input.bytes.size() / static_cast<size_t>(input.shape.front());
+      view.shape.front() = run.rows;
+      view.bytes = input.bytes.first(row_bytes * static_cast<size_t>(run.rows));
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+bool HasVariableInput(const ModelConfig& config) {
+  return std::any_of(config.inputs.begin(), config.inputs.end(), [](const TensorConfig& input) {
+    return std::find(input.dims.begin(), input.dims.end(), -1) != input.dims.end();
+  });
+}
+
+// How one execution went. `contradiction`: the model and the configuration cannot both be right.
+struct Outcome {
+  Status status;
+  bool contradiction = false;
+};
+
+Outcome RunOnce(const ModelConfig& config, const WarmupRun& run, ModelInstance& instance) {
+  const Result<std::vector<Tensor>> outputs = instance.Run(FirstRows(config, run));
+  if (!outputs.ok()) {
+    return {outputs.status(), outputs.status().code() == StatusCode::kInvalidArgument};
+  }
+  Status checked = CheckOutputs(config, run.rows, *outputs);
+  // A made-up extent of 1 may lead to other outputs than real traffic; a fixed shape with one row may not.
+  const bool contradiction = !checked.ok() && run.rows == 1 && !HasVariableInput(config);
+  return {std::move(checked), contradiction};
+}
+
+}  // namespace
+
+Result<std::vector<WarmupRun>> PlanWarmup(const ModelConfig& config, bool brief) {
+  std::vector<WarmupRun> plan;
+  std::vector<Tensor> row = ZeroRow(config);
+  bool first = true;
+  for (const WarmupSample& sample : config.warmup) {
+    Result<std::vector<Tensor>> sample_row = SampleRow(config, sample);
+    if (!sample_row.ok()) return sample_row.status();
+    if (std::exchange(first, false)) row = *sample_row;
+    WarmupRun run{sample.name, sample.batch_size, sample.count, {}};
+    for (const Tensor& input : *sample_row) run.inputs.push_back(Repeat(config, input, sample.batch_size));
+    if (!brief) plan.push_back(std::move(run));
+  }
+  std::vector<Tensor> full;
+  full.reserve(row.size());
+  for (const Tensor& input : row) full.push_back(Repeat(config, input, config.max_rows()));
+  for (const int64_t size : Sizes(config.max_rows(), brief)) {
+    plan.push_back({"", size, size == 1 && !brief ? kFirstRuns : 1, full});
+  }
+  return plan;
+}
+
+Status RunWarmup(const ModelConfig& config, std::vector<WarmupRun> plan, ModelInstance& instance, Clock& clock,
+                 Duration budget, const std::atomic<bool>& stopping) {
+  const TimePoint start = clock.Now();
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const WarmupRun& run = plan[i];
+    const bool own_size = run.sample.empty();
+    if (own_size && clock.Now() - start > budget) {
+      LogWarning(StrCat("model '", config.name, "': warm-up budget used up, ", plan.size() - i, " of ",
+                        config.max_rows(), " batch sizes are not warmed"));
+      return Status();
+    }
+    for (uint32_t n = 0; n < run.count; ++n) {
+      if (stopping) return UnavailableError("the server is stopping");
+      const Outcome outcome = RunOnce(config, run, instance);
+      if (outcome.status.ok()) continue;
+      if (!own_size) return outcome.status.WithPrefix(StrCat("model_warmup '", run.sample, "': "));
+      if (outcome.contradiction) return outcome.status;
+      LogWarning(StrCat("model '", config.name, "': warm-up with made-up inputs of ", run.rows,
+                        " rows ended with: ", outcome.status.message(), " (describe usable ones in model_warmup)"));
+      return Status();
+    }
+  }
+  return Status();
+}
+
+}  // namespace ferry

@@ -1,0 +1,68 @@
+#ifndef FERRY_TESTS_SUPPORT_FAKE_BACKEND_H_
+#define FERRY_TESTS_SUPPORT_FAKE_BACKEND_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "ferry/backend.h"
+#include "support/requests.h"
+
+namespace ferry {
+
+// A model that is a function.
+using FakeModel = std::function<Result<std::vector<Tensor>>(std::span<const TensorView>)>;
+
+class FakeInstance final : public ModelInstance {
+ public:
+  explicit FakeInstance(FakeModel model) : model_(std::move(model)) {}
+  void BindThread() override {}
+  Result<std::vector<Tensor>> Run(std::span<const TensorView> inputs) override { return model_(inputs); }
+
+ private:
+  const FakeModel model_;
+};
+
+// A backend whose models all behave like `model`; `load` decides by the path whether a load succeeds.
+class FakeBackend final : public Backend {
+ public:
+  explicit FakeBackend(FakeModel model, std::function<Status(const std::string&)> load = nullptr)
+      : model_(std::move(model)), load_(std::move(load)) {}
+
+  Result<std::unique_ptr<BackendModel>> Load(const ModelConfig&, const std::string& path, int) override {
+    if (load_) FERRY_RETURN_IF_ERROR(load_(path));
+    return std::unique_ptr<BackendModel>(std::make_unique<Loaded>(model_));
+  }
+
+ private:
+  class Loaded final : public BackendModel {
+   public:
+    explicit Loaded(FakeModel model) : model_(std::move(model)) {}
+    Result<std::unique_ptr<ModelInstance>> CreateInstance() override {
+      return std::unique_ptr<ModelInstance>(std::make_unique<FakeInstance>(model_));
+    }
+
+   private:
+    const FakeModel model_;
+  };
+
+  const FakeModel model_;
+  const std::function<Status(const std::string&)> load_;
+};
+
+inline Tensor FloatTensor(Shape shape, const std::vector<float>& values) {
+  Tensor tensor = ZeroTensor(DataType::kFp32, std::move(shape));
+  if (!values.empty()) std::memcpy(const_cast<std::byte*>(tensor.bytes.data()), values.data(), tensor.bytes.size());
+  return tensor;
+}
+
+// y = x + 1
+inline Result<std::vector<Tensor>> AddOne(std::span<const TensorView> inputs) {
+  std::vector<float> values = Floats(inputs[0].bytes);
+  for (float& value : values) value += 1;
+  return std::vector<Tensor>{FloatTensor(inputs[0].shape, values)};
+}
+
+}  // namespace ferry
+
+#endif  // FERRY_TESTS_SUPPORT_FAKE_BACKEND_H_
