@@ -1,0 +1,298 @@
+#include "repository/config_translator.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "base/strings.h"
+#include "model_config.pb.h"
+
+namespace ferry {
+
+namespace {
+
+constexpr std::string_view kPlatform = "pytorch_libtorch";
+constexpr std::string_view kBackend = "pytorch";
+
+DataType FromProto(inference::DataType type) {
+  switch (type) {
+    case inference::TYPE_BOOL:
+      return DataType::kBool;
+    case inference::TYPE_UINT8:
+      return DataType::kUint8;
+    case inference::TYPE_UINT16:
+      return DataType::kUint16;
+    case inference::TYPE_UINT32:
+      return DataType::kUint32;
+    case inference::TYPE_UINT64:
+      return DataType::kUint64;
+    case inference::TYPE_INT8:
+      return DataType::kInt8;
+    case inference::TYPE_INT16:
+      return DataType::kInt16;
+    case inference::TYPE_INT32:
+      return DataType::kInt32;
+    case inference::TYPE_INT64:
+      return DataType::kInt64;
+    case inference::TYPE_FP16:
+      return DataType::kFp16;
+    case inference::TYPE_FP32:
+      return DataType::kFp32;
+    case inference::TYPE_FP64:
+      return DataType::kFp64;
+    case inference::TYPE_STRING:
+      return DataType::kBytes;
+    case inference::TYPE_BF16:
+      return DataType::kBf16;
+    default:
+      return DataType::kInvalid;
+  }
+}
+
+// What this platform cannot serve at all, because leaving it out would give other answers.
+Status RefuseUnsupported(const inference::ModelConfig& proto) {
+  const auto refuse = [](std::string_view field) {
+    return UnimplementedError(StrCat(field, " is not supported, and the model would answer differently without it"));
+  };
+  if (proto.has_ensemble_scheduling() || proto.platform() == "ensemble") return refuse("ensemble_scheduling");
+  if (proto.has_sequence_batching()) return refuse("sequence_batching");
+  if (proto.model_transaction_policy().decoupled()) return refuse("model_transaction_policy.decoupled");
+  if (proto.batch_input_size() > 0) return refuse("batch_input");
+  if (proto.batch_output_size() > 0) return refuse("batch_output");
+  for (const auto& input : proto.input()) {
+    if (input.allow_ragged_batch()) return refuse(StrCat("input '", input.name(), "': allow_ragged_batch"));
+    if (input.is_shape_tensor()) return refuse(StrCat("input '", input.name(), "': is_shape_tensor"));
+    if (input.is_non_linear_format_io()) return refuse(StrCat("input '", input.name(), "': is_non_linear_format_io"));
+    if (input.format() != inference::ModelInput::FORMAT_NONE && input.dims_size() != 3) {
+      return InvalidArgumentError(
+          StrCat("input '", input.name(), "': format needs exactly 3 dims, got ", input.dims_size()));
+    }
+  }
+  for (const auto& output : proto.output()) {
+    if (output.is_shape_tensor()) return refuse(StrCat("output '", output.name(), "': is_shape_tensor"));
+  }
+  return Status();
+}
+
+Status CheckPlatform(const inference::ModelConfig& proto) {
+  const bool platform_fits = proto.platform().empty() || proto.platform() == kPlatform;
+  const bool backend_fits = proto.backend().empty() || proto.backend() == kBackend;
+  if (platform_fits && backend_fits) return Status();
+  return InvalidArgumentError(StrCat("platform ", Quoted(proto.platform()), ", backend ", Quoted(proto.backend()),
+                                     ": allowed are platform '", kPlatform, "' and backend '", kBackend, "'"));
+}
+
+Result<std::vector<std::string>> ReadLabels(const std::string& directory, const inference::ModelOutput& output) {
+  std::vector<std::string> labels;
+  if (output.label_filename().empty()) return labels;
+  const std::string where = StrCat("output '", output.name(), "': label_filename ", Quoted(output.label_filename()));
+  if (output.label_filename().front() == '/' || output.label_filename().find("..") != std::string::npos) {
+    return InvalidArgumentError(StrCat(where, ": must be a path inside the model's folder"));
+  }
+  std::ifstream file(StrCat(directory, "/", output.label_filename()));
+  if (!file) return InvalidArgumentError(StrCat(where, ": cannot be read"));
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    labels.push_back(std::move(line));
+  }
+  return labels;
+}
+
+template <typename Proto>
+TensorConfig TranslateTensor(const Proto& proto) {
+  TensorConfig tensor;
+  tensor.name = proto.name();
+  tensor.type = FromProto(proto.data_type());
+  tensor.dims.assign(proto.dims().begin(), proto.dims().end());
+  if (proto.has_reshape()) tensor.model_dims.emplace(proto.reshape().shape().begin(), proto.reshape().shape().end());
+  return tensor;
+}
+
+Status TranslateTensors(const inference::ModelConfig& proto, ModelConfig* config) {
+  for (const auto& input : proto.input()) config->inputs.push_back(TranslateTensor(input));
+  for (const auto& output : proto.output()) {
+    Result<std::vector<std::string>> labels = ReadLabels(config->directory, output);
+    if (!labels.ok()) return labels.status();
+    config->outputs.push_back(TranslateTensor(output));
+    config->outputs.back().labels = std::move(labels).value();
+  }
+  return Status();
+}
+
+VersionPolicy TranslatePolicy(const inference::ModelVersionPolicy& policy) {
+  if (policy.has_all()) return AllVersions{};
+  if (policy.has_specific()) {
+    return SpecificVersions{{policy.specific().versions().begin(), policy.specific().versions().end()}};
+  }
+  return LatestVersions{std::max(policy.latest().num_versions(), 1u)};
+}
+
+Status TranslateInstances(const inference::ModelConfig& proto, ModelConfig* config) {
+  if (proto.instance_group_size() == 0) return Status();
+  int64_t total = 0;
+  for (int i = 0; i < proto.instance_group_size(); ++i) {
+    const auto& group = proto.instance_group(i);
+    const std::string where = StrCat("instance_group[", i, "]");
+    if (group.kind() == inference::ModelInstanceGroup::KIND_GPU) {
+      return InvalidArgumentError(
+          StrCat(where, ".kind: KIND_GPU: there is no GPU; allowed are KIND_CPU and KIND_AUTO"));
+    }
+    if (group.gpus_size() > 0 && group.kind() != inference::ModelInstanceGroup::KIND_AUTO) {
+      return InvalidArgumentError(
+          StrCat(where, ".gpus: not allowed with ", inference::ModelInstanceGroup::Kind_Name(group.kind())));
+    }
+    if (group.count() < 0) return InvalidArgumentError(StrCat(where, ".count: ", group.count(), " is negative"));
+    if (!group.passive()) total += std::max(group.count(), 1);
+  }
+  constexpr int64_t kMostInstances = 1024;  // each has a thread and a batch buffer
+  if (total < 1 || total > kMostInstances) {
+    return InvalidArgumentError(
+        StrCat("instance_group: ", total, " instances that take requests; allowed are 1 to ", kMostInstances));
+  }
+  config->instance_count = static_cast<int>(total);
+  return Status();
+}
+
+void TranslateBatching(const inference::ModelConfig& proto, ModelConfig* config) {
+  if (!proto.has_dynamic_batching()) return;
+  const auto& batching = proto.dynamic_batching();
+  DynamicBatching dynamic;
+  dynamic.preferred_batch_sizes.assign(batching.preferred_batch_size().begin(), batching.preferred_batch_size().end());
+  std::ranges::sort(dynamic.preferred_batch_sizes);
+  // An hour stands for all longer delays, so that adding one to a time cannot overflow.
+  constexpr uint64_t kLongestDelay = 3'600'000'000;
+  dynamic.max_queue_delay = std::chrono::microseconds(std::min(batching.max_queue_delay_microseconds(), kLongestDelay));
+  config->dynamic_batching = std::move(dynamic);
+  const uint32_t queue_size = batching.default_queue_policy().max_queue_size();
+  if (queue_size > 0) config->max_queue_size = queue_size;
+}
+
+WarmupInput TranslateWarmupInput(const inference::ModelWarmup::Input& proto) {
+  WarmupInput input;
+  input.type = FromProto(proto.data_type());
+  input.dims.assign(proto.dims().begin(), proto.dims().end());
+  if (proto.random_data()) input.fill = WarmupInput::Fill::kRandom;
+  if (!proto.input_data_file().empty()) {
+    input.fill = WarmupInput::Fill::kFile;
+    input.file = proto.input_data_file();
+  }
+  return input;
+}
+
+void TranslateWarmup(const inference::ModelConfig& proto, ModelConfig* config) {
+  for (const auto& warmup : proto.model_warmup()) {
+    if (warmup.batch_size() == 0) continue;  // Triton skips these
+    WarmupSample sample;
+    sample.name = warmup.name();
+    sample.batch_size = warmup.batch_size();
+    sample.count = std::max(warmup.count(), 1u);
+    for (const auto& [name, input] : warmup.inputs()) sample.inputs[name] = TranslateWarmupInput(input);
+    config->warmup.push_back(std::move(sample));
+  }
+}
+
+// The configuration that callers see: the user's own, with the defaults that are in force.
+std::string SerializeEffective(inference::ModelConfig proto, const ModelConfig& config) {
+  proto.set_name(config.name);
+  proto.set_platform(std::string(kPlatform));
+  proto.set_backend(std::string(kBackend));
+  proto.set_default_model_filename(config.default_model_filename);
+  if (!proto.has_version_policy()) proto.mutable_version_policy()->mutable_latest()->set_num_versions(1);
+  if (proto.instance_group_size() == 0) proto.add_instance_group();
+  for (int i = 0; i < proto.instance_group_size(); ++i) {
+    auto& group = *proto.mutable_instance_group(i);
+    if (group.name().empty()) group.set_name(StrCat(config.name, "_", i));
+    if (group.count() == 0) group.set_count(1);
+    if (group.kind() == inference::ModelInstanceGroup::KIND_AUTO)
+      group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
+  }
+  return proto.SerializeAsString();
+}
+
+// Paths that Ferry acts on or refuses; what lies below a path counts with it.
+const std::set<std::string, std::less<>>& ActedOn() {
+  static const std::set<std::string, std::less<>> paths = {"name",
+                                                           "platform",
+                                                           "backend",
+                                                           "version_policy",
+                                                           "max_batch_size",
+                                                           "input.name",
+                                                           "input.data_type",
+                                                           "input.dims",
+                                                           "input.reshape",
+                                                           "output.name",
+                                                           "output.data_type",
+                                                           "output.dims",
+                                                           "output.reshape",
+                                                           "output.label_filename",
+                                                           "instance_group.name",
+                                                           "instance_group.count",
+                                                           "instance_group.kind",
+                                                           "instance_group.passive",
+                                                           "default_model_filename",
+                                                           "metric_tags",
+                                                           "dynamic_batching.preferred_batch_size",
+                                                           "dynamic_batching.max_queue_delay_microseconds",
+                                                           "dynamic_batching.default_queue_policy.max_queue_size",
+                                                           "parameters",
+                                                           "model_warmup",
+                                                           "model_transaction_policy"};
+  return paths;
+}
+
+void CollectWithoutEffect(const google::protobuf::Message& message, const std::string& prefix,
+                          std::vector<std::string>* fields) {
+  std::vector<const google::protobuf::FieldDescriptor*> set;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  reflection.ListFields(message, &set);
+  for (const auto* field : set) {
+    const std::string path = prefix + field->name();
+    if (ActedOn().contains(path)) continue;
+    // A message of which some fields are acted on is looked into, any other is named as a whole.
+    const auto below = ActedOn().lower_bound(path + ".");
+    const bool partly = below != ActedOn().end() && below->starts_with(path + ".");
+    if (!partly) {
+      if (std::ranges::find(*fields, path) == fields->end()) fields->push_back(path);
+    } else if (field->is_repeated()) {
+      for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+        CollectWithoutEffect(reflection.GetRepeatedMessage(message, field, i), path + ".", fields);
+      }
+    } else {
+      CollectWithoutEffect(reflection.GetMessage(message, field), path + ".", fields);
+    }
+  }
+}
+
+}  // namespace
+
+Result<ModelConfig> TranslateConfig(const inference::ModelConfig& proto, const std::string& directory,
+                                    const std::string& model) {
+  FERRY_RETURN_IF_ERROR(RefuseUnsupported(proto));
+  FERRY_RETURN_IF_ERROR(CheckPlatform(proto));
+  if (!proto.name().empty() && proto.name() != model) {
+    return InvalidArgumentError(StrCat("name ", Quoted(proto.name()), ": must be the folder's, '", model, "'"));
+  }
+  ModelConfig config;
+  config.name = model;
+  config.platform = kPlatform;
+  config.directory = directory;
+  config.max_batch_size = proto.max_batch_size();
+  FERRY_RETURN_IF_ERROR(TranslateTensors(proto, &config));
+  config.version_policy = TranslatePolicy(proto.version_policy());
+  config.default_model_filename = proto.default_model_filename().empty() ? "model.pt" : proto.default_model_filename();
+  FERRY_RETURN_IF_ERROR(TranslateInstances(proto, &config));
+  TranslateBatching(proto, &config);
+  TranslateWarmup(proto, &config);
+  for (const auto& [key, value] : proto.parameters()) config.parameters[key] = value.string_value();
+  config.metric_tags.insert(proto.metric_tags().begin(), proto.metric_tags().end());
+  config.serialized = SerializeEffective(proto, config);
+  return config;
+}
+
+std::vector<std::string> FieldsWithoutEffect(const inference::ModelConfig& proto) {
+  std::vector<std::string> fields;
+  CollectWithoutEffect(proto, "", &fields);
+  return fields;
+}
+
+}  // namespace ferry

@@ -1,0 +1,133 @@
+#include "repository/config_validator.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/strings.h"
+
+namespace ferry {
+
+namespace {
+
+// The element counts between variable extents, which a reshape must keep: [2,3,-1,4] gives {6, 4}.
+std::optional<std::vector<int64_t>> Segments(const Shape& dims) {
+  std::vector<int64_t> segments = {1};
+  for (const int64_t dim : dims) {
+    if (dim == -1) {
+      segments.push_back(1);
+    } else if (__builtin_mul_overflow(segments.back(), dim, &segments.back())) {
+      return std::nullopt;
+    }
+  }
+  return segments;
+}
+
+Status ValidateDims(std::string_view field, const Shape& dims) {
+  for (const int64_t dim : dims) {
+    if (dim < 1 && dim != -1) {
+      return InvalidArgumentError(
+          StrCat(field, " ", ShapeToString(dims), ": each extent must be positive, or -1 for any"));
+    }
+  }
+  if (!Segments(dims)) return InvalidArgumentError(StrCat(field, " ", ShapeToString(dims), ": too many elements"));
+  return Status();
+}
+
+Status ValidateReshape(const TensorConfig& tensor, bool batches) {
+  if (!tensor.model_dims) return Status();
+  FERRY_RETURN_IF_ERROR(ValidateDims("reshape", *tensor.model_dims));
+  if (tensor.model_dims->empty() && !batches) {
+    return InvalidArgumentError("reshape []: only allowed with max_batch_size > 0");
+  }
+  if (Segments(tensor.dims) != Segments(*tensor.model_dims)) {
+    return InvalidArgumentError(StrCat("reshape ", ShapeToString(*tensor.model_dims),
+                                       " does not hold the elements of dims ", ShapeToString(tensor.dims)));
+  }
+  return Status();
+}
+
+Status ValidateTensor(const TensorConfig& tensor, bool batches) {
+  if (tensor.type == DataType::kInvalid) return InvalidArgumentError("data_type is missing");
+  if (tensor.dims.empty()) return InvalidArgumentError("dims is missing");
+  FERRY_RETURN_IF_ERROR(ValidateDims("dims", tensor.dims));
+  return ValidateReshape(tensor, batches);
+}
+
+Status ValidateTensors(std::string_view kind, const std::vector<TensorConfig>& tensors, bool batches) {
+  if (tensors.empty()) return InvalidArgumentError(StrCat("at least one ", kind, " is needed"));
+  std::set<std::string_view> names;
+  for (const TensorConfig& tensor : tensors) {
+    if (tensor.name.empty()) return InvalidArgumentError(StrCat(kind, ": name is missing"));
+    const std::string where = StrCat(kind, " ", Quoted(tensor.name), ": ");
+    if (!names.insert(tensor.name).second) return InvalidArgumentError(where + "given twice");
+    FERRY_RETURN_IF_ERROR(ValidateTensor(tensor, batches).WithPrefix(where));
+  }
+  return Status();
+}
+
+Status ValidateBatching(const ModelConfig& config) {
+  if (config.max_batch_size < 0) {
+    return InvalidArgumentError(StrCat("max_batch_size ", config.max_batch_size, ": must be 0 or more"));
+  }
+  if (!config.dynamic_batching) return Status();
+  for (const int64_t size : config.dynamic_batching->preferred_batch_sizes) {
+    if (size < 1 || size > config.max_batch_size) {
+      return InvalidArgumentError(StrCat("dynamic_batching.preferred_batch_size ", size,
+                                         ": must be from 1 to max_batch_size ", config.max_batch_size));
+    }
+  }
+  return Status();
+}
+
+bool StaysInside(std::string_view path) { return !path.starts_with('/') && path.find("..") == std::string_view::npos; }
+
+Status ValidateWarmupInput(const TensorConfig& input, const WarmupInput& sample) {
+  if (sample.type != input.type) {
+    return InvalidArgumentError(
+        StrCat("data_type ", DataTypeName(sample.type), ": the input's is ", DataTypeName(input.type)));
+  }
+  if (!ShapeMatches(input.dims, sample.dims) || !ByteSize(input.type, sample.dims)) {
+    return InvalidArgumentError(
+        StrCat("dims ", ShapeToString(sample.dims), ": the input's are ", ShapeToString(input.dims)));
+  }
+  if (!StaysInside(sample.file)) {
+    return InvalidArgumentError(StrCat("input_data_file ", Quoted(sample.file), ": must lie in the folder 'warmup'"));
+  }
+  return Status();
+}
+
+Status ValidateSample(const ModelConfig& config, const WarmupSample& sample) {
+  if (sample.batch_size > config.max_rows()) {
+    return InvalidArgumentError(StrCat("batch_size ", sample.batch_size, ": must not exceed ", config.max_rows()));
+  }
+  for (const auto& [name, input] : sample.inputs) {
+    const int index = config.FindInput(name);
+    if (index < 0) return InvalidArgumentError(StrCat("input ", Quoted(name), ": the model has none of that name"));
+    FERRY_RETURN_IF_ERROR(ValidateWarmupInput(config.inputs[static_cast<size_t>(index)], input)
+                              .WithPrefix(StrCat("input ", Quoted(name), ": ")));
+  }
+  for (const TensorConfig& input : config.inputs) {
+    if (!sample.inputs.contains(input.name))
+      return InvalidArgumentError(StrCat("input ", Quoted(input.name), " is missing"));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status ValidateConfig(const ModelConfig& config) {
+  FERRY_RETURN_IF_ERROR(ValidateBatching(config));
+  FERRY_RETURN_IF_ERROR(ValidateTensors("input", config.inputs, config.batches()));
+  FERRY_RETURN_IF_ERROR(ValidateTensors("output", config.outputs, config.batches()));
+  if (!StaysInside(config.default_model_filename)) {
+    return InvalidArgumentError(
+        StrCat("default_model_filename ", Quoted(config.default_model_filename), ": must lie in the version's folder"));
+  }
+  for (const WarmupSample& sample : config.warmup) {
+    FERRY_RETURN_IF_ERROR(
+        ValidateSample(config, sample).WithPrefix(StrCat("model_warmup ", Quoted(sample.name), ": ")));
+  }
+  return Status();
+}
+
+}  // namespace ferry

@@ -1,0 +1,193 @@
+#include "repository/config_reader.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/strings.h"
+#include "model_config.pb.h"
+#include "support/status_matchers.h"
+
+namespace ferry {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kTensors[] = R"(
+input { name: "x" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "y" data_type: TYPE_FP32 dims: [ 4 ] }
+)";
+
+Result<ReadConfig> Parse(const std::string& text) { return ParseModelConfig(text, "m/config.pbtxt", "m", "m"); }
+
+// A configuration that is complete but for `text`.
+Result<ReadConfig> ParseWith(const std::string& text) {
+  return Parse(StrCat("platform: \"pytorch_libtorch\"\nmax_batch_size: 8\n", kTensors, text));
+}
+
+ModelConfig ConfigWith(const std::string& text) { return ParseWith(text).value().config; }
+
+TEST(ConfigReaderTest, ReadsTensorsAndFillsInDefaults) {
+  const ModelConfig config = ConfigWith("");
+  EXPECT_EQ(config.name, "m");
+  EXPECT_EQ(config.max_batch_size, 8);
+  ASSERT_EQ(config.inputs.size(), 1u);
+  EXPECT_EQ(config.inputs[0].type, DataType::kFp32);
+  EXPECT_EQ(config.inputs[0].dims, Shape{4});
+  EXPECT_EQ(config.default_model_filename, "model.pt");
+  EXPECT_EQ(config.instance_count, 1);
+  EXPECT_FALSE(config.dynamic_batching);
+  EXPECT_EQ(std::get<LatestVersions>(config.version_policy).count, 1u);
+}
+
+TEST(ConfigReaderTest, ReadsBatchingAndParameters) {
+  const ModelConfig config = ConfigWith(R"(
+dynamic_batching {
+  preferred_batch_size: [ 8, 4 ]
+  max_queue_delay_microseconds: 500
+  default_queue_policy { max_queue_size: 16 }
+}
+instance_group [ { count: 2 kind: KIND_CPU }, { count: 1 } ]
+version_policy { specific { versions: [ 3, 1 ] } }
+parameters { key: "INFERENCE_MODE" value { string_value: "true" } }
+metric_tags { key: "team" value: "vision" }
+)");
+  EXPECT_THAT(config.dynamic_batching->preferred_batch_sizes, ElementsAre(4, 8));
+  EXPECT_EQ(config.dynamic_batching->max_queue_delay, std::chrono::microseconds(500));
+  EXPECT_EQ(config.max_queue_size, 16u);
+  EXPECT_EQ(config.instance_count, 3);
+  EXPECT_THAT(std::get<SpecificVersions>(config.version_policy).versions, ElementsAre(3, 1));
+  EXPECT_EQ(config.parameters.at("INFERENCE_MODE"), "true");
+  EXPECT_EQ(config.metric_tags.at("team"), "vision");
+}
+
+TEST(ConfigReaderTest, CallersSeeTheUsersConfigurationWithDefaultsFilledIn) {
+  inference::ModelConfig seen;
+  ASSERT_TRUE(seen.ParseFromString(ConfigWith("dynamic_batching { max_queue_delay_microseconds: 7 }").serialized));
+  EXPECT_EQ(seen.name(), "m");
+  EXPECT_EQ(seen.backend(), "pytorch");
+  EXPECT_EQ(seen.dynamic_batching().max_queue_delay_microseconds(), 7u);
+  EXPECT_EQ(seen.version_policy().latest().num_versions(), 1u);
+  ASSERT_EQ(seen.instance_group_size(), 1);
+  EXPECT_EQ(seen.instance_group(0).kind(), inference::ModelInstanceGroup::KIND_CPU);
+  EXPECT_EQ(seen.instance_group(0).count(), 1);
+}
+
+// B092: whatever protobuf's text format allows is allowed here.
+TEST(ConfigReaderTest, TakesEveryStyleOfTextFormat) {
+  EXPECT_THAT(Parse(StrCat("\xef\xbb\xbf# a comment\r\nname: 'm'\r\nmax_batch_size:\t8;", kTensors)), IsOk());
+  EXPECT_THAT(Parse("input < name: 'x' data_type: TYPE_FP32 dims: 4 >"
+                    "output [ { name: \"y\", data_type: TYPE_FP32, dims: [ 4 ] } ]"),
+              IsOk());
+}
+
+TEST(ConfigReaderTest, SyntaxErrorsHaveFileLineAndColumn) {
+  EXPECT_THAT(Parse("name: \"m\"\nmax_batch_size: $x\n"),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("m/config.pbtxt:2:17: ")));
+  EXPECT_THAT(Parse("no_such_field: 1"),
+              HasStatus(StatusCode::kInvalidArgument,
+                        AllOf(HasSubstr("m/config.pbtxt:1:14: "), HasSubstr("no_such_field"))));
+  EXPECT_THAT(ParseWith("input { name: \"z\" "), HasStatus(StatusCode::kInvalidArgument, HasSubstr("m/config.pbtxt:")));
+}
+
+// Each of these names the field, the value and what is allowed.
+TEST(ConfigReaderTest, RefusesWhatIsNotValid) {
+  const auto refusal = [](const std::string& text) { return ParseWith(text).status().message(); };
+  EXPECT_THAT(refusal("name: \"other\""), AllOf(HasSubstr("'other'"), HasSubstr("'m'")));
+  EXPECT_THAT(Parse(StrCat("max_batch_size: -1", kTensors)).status().message(), HasSubstr("max_batch_size -1"));
+  EXPECT_THAT(refusal("backend: \"onnxruntime\""), AllOf(HasSubstr("'onnxruntime'"), HasSubstr("'pytorch'")));
+  EXPECT_THAT(refusal("input { name: \"x\" data_type: TYPE_FP32 dims: 4 }"), HasSubstr("input 'x': given twice"));
+  EXPECT_THAT(refusal("input { name: \"z\" dims: 4 }"), HasSubstr("input 'z': data_type is missing"));
+  EXPECT_THAT(refusal("output { name: \"z\" data_type: TYPE_FP32 }"), HasSubstr("output 'z': dims is missing"));
+  EXPECT_THAT(refusal("input { name: \"z\" data_type: TYPE_FP32 dims: 0 }"), HasSubstr("input 'z': dims [0]"));
+  EXPECT_THAT(refusal("input { name: \"z\" data_type: TYPE_FP32 dims: -2 }"), HasSubstr("dims [-2]"));
+  EXPECT_THAT(refusal("dynamic_batching { preferred_batch_size: 9 }"), HasSubstr("preferred_batch_size 9"));
+  EXPECT_THAT(refusal("instance_group { kind: KIND_GPU }"), HasSubstr("instance_group[0].kind: KIND_GPU"));
+  EXPECT_THAT(refusal("instance_group { kind: KIND_CPU gpus: 0 }"), HasSubstr("instance_group[0].gpus"));
+  EXPECT_THAT(refusal("instance_group { count: -3 }"), HasSubstr("instance_group[0].count: -3"));
+  EXPECT_THAT(refusal("default_model_filename: \"../x.pt\""), HasSubstr("'../x.pt'"));
+  EXPECT_THAT(refusal("input { name: \"z\" data_type: TYPE_FP32 dims: 4 format: FORMAT_NCHW }"), HasSubstr("3 dims"));
+}
+
+TEST(ConfigReaderTest, RefusesWhatWouldChangeTheAnswers) {
+  const auto refusal = [](const std::string& text) { return ParseWith(text).status(); };
+  EXPECT_THAT(refusal("sequence_batching { }"), HasStatus(StatusCode::kUnimplemented, HasSubstr("sequence_batching")));
+  EXPECT_THAT(refusal("ensemble_scheduling { }"), HasStatus(StatusCode::kUnimplemented, HasSubstr("ensemble")));
+  EXPECT_THAT(refusal("model_transaction_policy { decoupled: true }"),
+              HasStatus(StatusCode::kUnimplemented, HasSubstr("decoupled")));
+  EXPECT_THAT(refusal("input { name: \"z\" data_type: TYPE_FP32 dims: -1 allow_ragged_batch: true }"),
+              HasStatus(StatusCode::kUnimplemented, HasSubstr("input 'z': allow_ragged_batch")));
+}
+
+// B056
+TEST(ConfigReaderTest, AReshapeKeepsTheElements) {
+  const auto reshaped = [](const char* dims, const char* shape) {
+    return ParseWith(StrCat("input { name: \"z\" data_type: TYPE_FP32 dims: [", dims, "] reshape { shape: [", shape, "] } }"));
+  };
+  EXPECT_THAT(reshaped("4", "5"), HasStatus(StatusCode::kInvalidArgument, AllOf(HasSubstr("[5]"), HasSubstr("[4]"))));
+  EXPECT_THAT(reshaped("4,-1", "-1"), HasStatus(StatusCode::kInvalidArgument, HasSubstr("reshape [-1]")));
+  EXPECT_THAT(reshaped("4", "2,-1"), HasStatus(StatusCode::kInvalidArgument, HasSubstr("reshape [2,-1]")));
+  EXPECT_THAT(reshaped("4", "2,2"), IsOk());
+  EXPECT_THAT(reshaped("4,-1,6", "2,2,-1,3,2"), IsOk());
+  EXPECT_THAT(reshaped("1", ""), IsOk());
+}
+
+TEST(ConfigReaderTest, WarmupSamplesFitTheInputs) {
+  const auto sample = [](const char* input, const char* type, const char* dims, int batch_size) {
+    return ParseWith(StrCat("model_warmup { name: \"w\" batch_size: ", batch_size, " inputs { key: \"", input,
+                            "\" value { data_type: ", type, " dims: [", dims, "] zero_data: true } } }"));
+  };
+  EXPECT_THAT(sample("x", "TYPE_FP32", "4", 8), IsOk());
+  EXPECT_THAT(sample("q", "TYPE_FP32", "4", 1), HasStatus(StatusCode::kInvalidArgument, HasSubstr("model_warmup 'w'")));
+  EXPECT_THAT(sample("x", "TYPE_INT32", "4", 1), HasStatus(StatusCode::kInvalidArgument, HasSubstr("INT32")));
+  EXPECT_THAT(sample("x", "TYPE_FP32", "5", 1), HasStatus(StatusCode::kInvalidArgument, HasSubstr("dims [5]")));
+  EXPECT_THAT(sample("x", "TYPE_FP32", "4", 9), HasStatus(StatusCode::kInvalidArgument, HasSubstr("batch_size 9")));
+  EXPECT_EQ(sample("x", "TYPE_FP32", "4", 0).value().config.warmup.size(), 0u);
+}
+
+TEST(ConfigReaderTest, NamesFieldsWithoutEffect) {
+  const ReadConfig read = ParseWith(R"(
+dynamic_batching { preserve_ordering: true default_queue_policy { max_queue_size: 3 timeout_action: DELAY } }
+optimization { graph { level: 1 } }
+response_cache { enable: true }
+)").value();
+  EXPECT_THAT(read.warnings,
+              ElementsAre(HasSubstr("'dynamic_batching.preserve_ordering'"),
+                          HasSubstr("'dynamic_batching.default_queue_policy.timeout_action'"),
+                          HasSubstr("'optimization'"), HasSubstr("'response_cache'")));
+}
+
+TEST(ConfigReaderTest, ReadsLabelsFromTheModelsFolder) {
+  const std::string folder = ::testing::TempDir() + "/config_reader_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/labels.txt") << "cat\r\ndog\n";
+  const std::string text = StrCat(kTensors, "output { name: \"z\" data_type: TYPE_FP32 dims: 2 label_filename: ");
+  EXPECT_THAT(ParseModelConfig(text + "\"labels.txt\" }", "p", folder, "m").value().config.outputs[1].labels,
+              ElementsAre("cat", "dog"));
+  EXPECT_THAT(ParseModelConfig(text + "\"none.txt\" }", "p", folder, "m"),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("'none.txt'")));
+  EXPECT_THAT(ParseModelConfig(text + "\"../labels.txt\" }", "p", folder, "m"),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("inside the model's folder")));
+}
+
+TEST(ConfigReaderTest, AMissingFileIsNamed) {
+  EXPECT_THAT(ReadModelConfig("/no/such/model", "model"),
+              HasStatus(StatusCode::kNotFound, HasSubstr("/no/such/model/config.pbtxt does not exist")));
+}
+
+// The whole message parses, so a file for any other server's features at least gets a sensible answer.
+TEST(ConfigReaderTest, TheWholeOfTritonsConfigurationParses) {
+  EXPECT_THAT(ParseWith(R"(
+runtime: "x" model_operations { op_library_filename: "a" } model_repository_agents { agents { name: "a" } }
+model_metrics { metric_control { metric_identifier { family: "f" } histogram_options { buckets: 1 } } }
+optimization { cuda { graph_spec { batch_size: 1 input { key: "x" value { dim: 4 } } } } input_pinned_memory { enable: false } }
+instance_group { rate_limiter { resources { name: "r" count: 1 } } host_policy: "h" secondary_devices { device_id: 1 } }
+cc_model_filenames { key: "8.0" value: "x" }
+dynamic_batching { priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 1 value { max_queue_size: 3 } } }
+)"),
+              IsOk());
+}
+
+}  // namespace
+}  // namespace ferry
