@@ -1,0 +1,34 @@
+#ifndef FERRY_FRONTEND_ADMISSION_H_
+#define FERRY_FRONTEND_ADMISSION_H_
+
+#include "ferry/clock.h"
+#include "ferry/mutex.h"
+
+namespace ferry {
+
+// Admission counts the infer calls inside the server and closes the door before it stops.
+//
+// Threading: thread-safe.
+class Admission {
+ public:
+  // Lets one call in, unless the door is closed. Each call let in leaves once.
+  [[nodiscard]] bool TryEnter();
+  void Leave();
+
+  void Close();
+
+  // Waits until every call has left; false when `deadline` came first.
+  bool WaitUntilEmpty(Clock& clock, TimePoint deadline);
+
+  bool closed() const;
+
+ private:
+  mutable Mutex mutex_;
+  CondVar left_;
+  bool closed_ FERRY_GUARDED_BY(mutex_) = false;
+  size_t inside_ FERRY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace ferry
+
+#endif  // FERRY_FRONTEND_ADMISSION_H_

@@ -1,0 +1,123 @@
+#include "frontend/grpc/grpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/strings.h"
+#include "frontend/grpc/control_service.h"
+#include "frontend/grpc/infer_call.h"
+
+namespace ferry {
+
+namespace {
+
+constexpr char kService[] = "inference.GRPCInferenceService";
+// Calls that each queue is ready to take at once; gRPC holds back what comes beyond until one of these has its headers.
+constexpr int kAcceptingCalls = 32;
+// Of one connection. Bounds what gRPC buffers for a client that sends without end; the rest waits in the client.
+constexpr int kMaxStreams = 1024;
+
+void SetTransportOptions(const GrpcServer::Options& options, grpc::ServerBuilder* builder) {
+  // With SO_REUSEPORT a second server on the port would start and silently take half the traffic.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+  // Clients may ping every 10 s with or without calls; gRPC's default of 5 min answers them with GOAWAY. The server
+  // pings as well, so that connections of vanished clients end.
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 9'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder->SetMaxReceiveMessageSize(options.max_message_bytes);
+  builder->SetMaxSendMessageSize(-1);  // BuildInferResponse() has the limit
+}
+
+void RunEvents(grpc::ServerCompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) static_cast<InferCall::Event*>(tag)->Run(ok);
+}
+
+}  // namespace
+
+struct GrpcServer::Parts {
+  Parts(Options o, const ModelRepository& repository, Admission& admission, Clock& clock)
+      : options(std::move(o)),
+        control({options.server_id, options.strict_readiness}, repository, admission),
+        environment{generic, repository, admission, clock} {}
+
+  const Options options;
+  ControlService control;
+  grpc::AsyncGenericService generic;
+  InferCallEnvironment environment;
+  int port = 0;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
+  std::unique_ptr<grpc::Server> server;
+  std::vector<std::thread> threads;
+};
+
+GrpcServer::GrpcServer(Options options, const ModelRepository& repository, Admission& admission, Clock& clock)
+    : parts_(std::make_unique<Parts>(std::move(options), repository, admission, clock)) {}
+
+GrpcServer::~GrpcServer() { Stop(Duration::zero()); }
+
+Status GrpcServer::Start() {
+  Parts& parts = *parts_;
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  SetTransportOptions(parts.options, &builder);
+  const std::string address = StrCat(parts.options.address, ":", parts.options.port);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &parts.port);
+  builder.RegisterService(&parts.control);
+  builder.RegisterAsyncGenericService(&parts.generic);
+  for (int i = 0; i < parts.options.infer_threads; ++i) parts.queues.push_back(builder.AddCompletionQueue());
+  parts.server = builder.BuildAndStart();
+  if (!parts.server || parts.port == 0) {
+    return UnavailableError(StrCat("cannot listen on ", address, " for gRPC; is the port in use?"));
+  }
+  UpdateServing();
+  for (const auto& queue : parts.queues) {
+    for (int i = 0; i < kAcceptingCalls; ++i) InferCall::Accept(parts.environment, queue.get());
+    parts.threads.emplace_back(RunEvents, queue.get());
+  }
+  return Status();
+}
+
+int GrpcServer::port() const { return parts_->port; }
+
+void GrpcServer::SetModelServing(const std::string& model, bool serving) {
+  parts_->server->GetHealthCheckService()->SetServingStatus(model, serving);
+}
+
+void GrpcServer::UpdateServing() {
+  const bool ready = parts_->control.Ready();
+  parts_->server->GetHealthCheckService()->SetServingStatus("", ready);
+  parts_->server->GetHealthCheckService()->SetServingStatus(kService, ready);
+}
+
+void GrpcServer::CloseCalls(Duration grace) {
+  if (parts_->server) parts_->server->Shutdown(std::chrono::system_clock::now() + grace);
+}
+
+void GrpcServer::Stop(Duration grace) {
+  Parts& parts = *parts_;
+  CloseCalls(grace);
+  // The server first, then its queues, then their events to the end.
+  for (const auto& queue : parts.queues) queue->Shutdown();
+  for (std::thread& thread : parts.threads) thread.join();
+  if (parts.threads.empty()) {
+    // Never started: the queues have no thread to drain them.
+    for (const auto& queue : parts.queues) RunEvents(queue.get());
+  }
+  parts.threads.clear();
+  parts.server.reset();
+  parts.queues.clear();
+}
+
+}  // namespace ferry
