@@ -1,0 +1,59 @@
+import contextlib
+
+import pytest
+from ferry_server import FerryServer
+from models import COMMON, Repository
+
+
+def pytest_configure(config):
+    # TorchScript is deprecated and still what these models are.
+    config.addinivalue_line("filterwarnings", "ignore:.torch.jit:DeprecationWarning")
+
+
+class SharedServer:
+    """The session's server on the common models. One that died is replaced for the next test."""
+
+    def __init__(self, repository):
+        self._repository = repository
+        self._server = None
+
+    def running(self):
+        if self._server is None or not self._server.alive():
+            self._server = FerryServer(self._repository)
+        return self._server
+
+    def stop(self):
+        if self._server is not None and self._server.alive():
+            self._server.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory):
+    shared = SharedServer(Repository(tmp_path_factory.mktemp("common")).add(*COMMON))
+    yield shared
+    shared.stop()
+
+
+@pytest.fixture
+def server(shared_server):
+    """The session's server, which every test must leave alive."""
+    server = shared_server.running()
+    yield server
+    server.assert_alive()
+
+
+@pytest.fixture
+def stub(server):
+    return server.stub
+
+
+@pytest.fixture
+def repository(tmp_path):
+    return Repository(tmp_path / "repository")
+
+
+@pytest.fixture
+def start():
+    """Starts servers of the test's own. Each must end with 0, unless the test has ended it itself."""
+    with contextlib.ExitStack() as servers:
+        yield lambda *args, **options: servers.enter_context(FerryServer(*args, **options))
