@@ -5,6 +5,7 @@
 
 #include <cctype>
 #include <functional>
+#include <set>
 
 namespace ferry {
 
@@ -18,9 +19,12 @@ double Microseconds(const DurationCount& duration) {
   return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(duration.total).count());
 }
 
-// Triton shows a tag `key` as the label `_key`. A label's name may hold less than a tag's.
-std::string LabelName(const std::string& tag) {
-  std::string name = "_" + tag;
+// Triton shows a tag `key` as the label `_key`. A label's name may hold less than a tag's, and Prometheus keeps those that
+// begin with two underscores for itself.
+std::string LabelName(std::string_view tag) {
+  while (tag.starts_with('_')) tag.remove_prefix(1);
+  std::string name = "_";
+  name += tag;
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
@@ -29,7 +33,12 @@ std::string LabelName(const std::string& tag) {
 
 std::vector<ClientMetric::Label> Labels(const ModelMetrics& model) {
   std::vector<ClientMetric::Label> labels = {{"model", model.model}, {"version", std::to_string(model.version)}};
-  for (const auto& [key, value] : model.tags) labels.push_back({LabelName(key), value});
+  std::set<std::string> names;
+  for (const auto& [key, value] : model.tags) {
+    // Two tags that come to one label would make Prometheus refuse everything: the first one counts.
+    const std::string name = LabelName(key);
+    if (names.insert(name).second) labels.push_back({name, value});
+  }
   return labels;
 }
 

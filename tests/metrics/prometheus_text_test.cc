@@ -7,6 +7,7 @@ namespace {
 
 using std::chrono::microseconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ModelMetrics Example() {
   ModelMetrics model;
@@ -34,10 +35,12 @@ TEST(PrometheusTextTest, HasTritonsNamesAndLabels) {
 
 TEST(PrometheusTextTest, TagsBecomeLabelsThatPrometheusTakes) {
   ModelMetrics model = Example();
-  model.tags = {{"team", "a\"b"}, {"cost-center", "7"}};
+  model.tags = {{"team", "a\"b"}, {"cost-center", "7"}, {"cost_center", "8"}, {"_name__", "x"}};
   const std::string text = PrometheusText(std::vector{model});
   EXPECT_THAT(text, HasSubstr("_team=\"a\\\"b\""));
   EXPECT_THAT(text, HasSubstr("_cost_center=\"7\""));
+  EXPECT_THAT(text, Not(HasSubstr("_cost_center=\"8\"")));
+  EXPECT_THAT(text, Not(HasSubstr("__name__")));
 }
 
 }  // namespace
