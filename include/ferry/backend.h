@@ -41,6 +41,8 @@ class ModelInstance {
 class BackendModel {
  public:
   virtual ~BackendModel() = default;
+  // False when each instance has a copy of the weights, so that what one has warmed is cold in the next.
+  virtual bool SharesWeights() const = 0;
   virtual Result<std::unique_ptr<ModelInstance>> CreateInstance() = 0;
 };
 

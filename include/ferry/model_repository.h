@@ -32,7 +32,7 @@ struct IndexEntry {
 // Guarantees: a model that fails to load leaves the others served, and keeps its reason. A handle stays valid whatever
 //             happens to the repository's entry.
 // Threading:  thread-safe. Find() holds a lock only to copy a handle; loads run on the repository's own threads.
-// Errors:     of Find(): those of protocol.md section 3, see there.
+// Errors:     of Find(): Triton's, see there.
 class ModelRepository {
  public:
   struct Options {
@@ -114,6 +114,7 @@ class ModelRepository {
   void Load(const LoadJob& job);
   void Finish(const LoadJob& job, ModelHandle handle, const Status& status);
   void Fail(const std::string& model, std::string reason);
+  void HurryQueues();
 
   const Options options_;
   const std::map<std::string, Backend*> backends_;

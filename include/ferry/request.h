@@ -45,7 +45,7 @@ class InferRequest {
   std::vector<int> outputs;
   // What the request adds to a batch: its batch extent, 1 on a model without batching.
   int64_t rows = 1;
-  // Bytes of all inputs, for the queue's bound.
+  // Bytes that the request holds while it waits, for the queue's bound: those of its whole message.
   int64_t input_bytes = 0;
   // When the call had arrived completely; durations in the statistics start here.
   TimePoint arrival;

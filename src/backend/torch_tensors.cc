@@ -43,8 +43,6 @@ bool SharedWithOthers(const at::Tensor& tensor) { return tensor.use_count() > 1 
 
 }  // namespace
 
-bool IsTorchType(DataType type) { return type != DataType::kBytes && type != DataType::kInvalid; }
-
 at::Tensor WrapInTorch(const TensorView& view) {
   // torch refuses a null pointer even where there is nothing to read.
   static std::byte nothing;

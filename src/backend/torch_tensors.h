@@ -9,10 +9,8 @@
 
 namespace ferry {
 
-// Whether torch has the type: all but BYTES.
-bool IsTorchType(DataType type);
-
-// A tensor on the view's own bytes, which must stay as they are while it is used. REQUIRES: IsTorchType(view.type).
+// A tensor on the view's own bytes, which must stay as they are while it is used. REQUIRES: not of type BYTES, which torch has
+// not and configurations are refused for.
 at::Tensor WrapInTorch(const TensorView& view);
 
 // Takes over the tensor's memory. It is copied first where somebody else could change it later: when the model returns

@@ -46,6 +46,12 @@ Status ReadThreads(const ModelConfig& config, int* threads) {
     return InvalidArgumentError(
         StrCat("parameter INTRA_OP_THREAD_COUNT ", Quoted(found->second), ": must be a number from 1 to 1024"));
   }
+  // libgomp ends the process when it cannot have a thread, so what is asked for has to be within reason.
+  constexpr int kMostThreads = 1024;
+  if (*parsed * config.instance_count > kMostThreads) {
+    return InvalidArgumentError(StrCat("parameter INTRA_OP_THREAD_COUNT ", *parsed, ": for ", config.instance_count,
+                                       " instances more than ", kMostThreads, " threads in all"));
+  }
   *threads = *parsed;
   return Status();
 }
@@ -69,14 +75,18 @@ Result<TorchScriptOptions> ReadParameters(const ModelConfig& config, int threads
   return options;
 }
 
-Status CheckTypes(const ModelConfig& config) {
-  const auto check = [](std::string_view kind, const TensorConfig& tensor) {
-    if (IsTorchType(tensor.type)) return Status();
-    return InvalidArgumentError(
-        StrCat(kind, " ", Quoted(tensor.name), ": TYPE_STRING is not supported by this backend"));
-  };
-  for (const TensorConfig& input : config.inputs) FERRY_RETURN_IF_ERROR(check("input", input));
-  for (const TensorConfig& output : config.outputs) FERRY_RETURN_IF_ERROR(check("output", output));
+c10::TypePtr TensorDictType() { return c10::DictType::create(c10::StringType::get(), c10::TensorType::get()); }
+
+// Each input has to meet a tensor argument; a number or a list would be refused at every run.
+Status CheckArgumentTypes(const ModelConfig& config, const c10::FunctionSchema& schema, const InputBinding& binding) {
+  for (size_t i = 0; i < binding.argument.size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[binding.argument[i] + 1];  // 0 is self
+    if (!c10::TensorType::get()->isSubtypeOf(*argument.type())) {
+      return InvalidArgumentError(StrCat("input ", Quoted(config.inputs[i].name), ": argument '", argument.name(),
+                                         "' of the model's forward() is a ", argument.type()->repr_str(),
+                                         ", not a Tensor"));
+    }
+  }
   return Status();
 }
 
@@ -87,8 +97,7 @@ ForwardArguments ArgumentsOf(const c10::FunctionSchema& schema) {
     arguments.names.push_back(argument.name());
     arguments.has_default.push_back(argument.default_value().has_value());
   }
-  arguments.single_dict =
-      arguments.names.size() == 1 && schema.arguments()[1].type()->kind() == c10::TypeKind::DictType;
+  arguments.single_dict = arguments.names.size() == 1 && *schema.arguments()[1].type() == *TensorDictType();
   return arguments;
 }
 
@@ -102,6 +111,8 @@ Result<torch::jit::Module> LoadModule(const std::string& path) {
     return InternalError(StrCat("failed to load ", path, ": ", OneLine(error.what_without_backtrace())));
   } catch (const std::exception& error) {
     return InternalError(StrCat("failed to load ", path, ": ", OneLine(error.what())));
+  } catch (...) {
+    return InternalError(StrCat("failed to load ", path, ": an exception of unknown type"));
   }
 }
 
@@ -118,6 +129,7 @@ class TorchScriptModel final : public BackendModel {
     Result<InputBinding> inputs = BindInputs(config_, ArgumentsOf(schema));
     if (!inputs.ok()) return inputs.status();
     binding_.inputs = *inputs;
+    FERRY_RETURN_IF_ERROR(CheckArgumentTypes(config_, schema, binding_.inputs));
     if (binding_.inputs.by_order) {
       LogWarning(StrCat("model '", config_.name, "': inputs are given to forward() in the order of the configuration; ",
                         "name them after its arguments or <name>__<index> to be sure"));
@@ -128,6 +140,8 @@ class TorchScriptModel final : public BackendModel {
     binding_.outputs = BindOutputs(config_);
     return Status();
   }
+
+  bool SharesWeights() const override { return options_.share_weights; }
 
   Result<std::unique_ptr<ModelInstance>> CreateInstance() override {
     if (options_.share_weights) return MakeTorchScriptInstance(config_, options_, binding_, module_);
@@ -159,7 +173,6 @@ class TorchScriptBackend final : public Backend {
   TorchScriptBackend() { SetUpTorch(); }
 
   Result<std::unique_ptr<BackendModel>> Load(const ModelConfig& config, const std::string& path, int threads) override {
-    FERRY_RETURN_IF_ERROR(CheckTypes(config));
     Result<TorchScriptOptions> options = ReadParameters(config, threads);
     if (!options.ok()) return options.status();
     Result<torch::jit::Module> module = LoadModule(path);

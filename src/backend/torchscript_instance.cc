@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -83,6 +84,8 @@ class TorchScriptInstance final : public ModelInstance {
       Result<ModelOutputs> outputs = Flatten(module_.forward(Arguments(wrapped)));
       if (!outputs.ok()) return outputs.status().WithPrefix(Prefix());
       return Take(std::move(outputs).value());
+    } catch (const std::bad_alloc&) {
+      return ExecuteFailure("out of memory");
     } catch (const c10::Error& error) {
       return ExecuteFailure(error.what_without_backtrace());
     } catch (const std::exception& error) {

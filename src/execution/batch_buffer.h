@@ -21,7 +21,8 @@ class BatchBuffer {
 
   // Copies the inputs of `batch` and returns one view for each input of the model, valid until the next call.
   // REQUIRES: the requests share all extents but the first.
-  std::span<const TensorView> Gather(const Batch& batch);
+  //   RESOURCE_EXHAUSTED  there is no memory for a larger block
+  Result<std::span<const TensorView>> Gather(const Batch& batch);
 
  private:
   struct Block {
@@ -29,8 +30,8 @@ class BatchBuffer {
     size_t capacity = 0;
   };
 
-  void Reserve(Block& block, size_t bytes);
-  Bytes GatherInput(const Batch& batch, size_t input);
+  Status Reserve(Block& block, size_t bytes);
+  Result<Bytes> GatherInput(const Batch& batch, size_t input);
 
   const ModelConfig& config_;
   std::vector<Block> blocks_;

@@ -1,5 +1,6 @@
 #include "execution/instance.h"
 
+#include "base/strings.h"
 #include "execution/batch_outputs.h"
 
 namespace ferry {
@@ -34,22 +35,30 @@ Instance::Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, std
 Instance::~Instance() { thread_.join(); }
 
 void Instance::Main(std::vector<WarmupRun> warmup) {
-  model_->BindThread();
-  Status warm =
-      RunWarmup(parts_.config, std::move(warmup), *model_, parts_.clock, parts_.warmup_budget, parts_.stopping);
+  Status warm = WarmUp(std::move(warmup));
   const bool serve = warm.ok();
   warm_.set_value(std::move(warm));
   if (!serve) return;
   while (std::optional<Batch> batch = parts_.batcher.NextBatch()) Execute(*std::move(batch));
 }
 
+Status Instance::WarmUp(std::vector<WarmupRun> plan) {
+  try {
+    model_->BindThread();
+    return RunWarmup(parts_.config, std::move(plan), *model_, parts_.clock, parts_.warmup_budget, parts_.stopping);
+  } catch (const std::exception& error) {
+    return ResourceExhaustedError(StrCat("warm-up failed: ", error.what()));
+  }
+}
+
 void Instance::Execute(Batch batch) {
   BatchTimes times;
   times.start = parts_.clock.Now();
-  const std::span<const TensorView> inputs = buffer_.Gather(batch);
-  times.input_done = parts_.clock.Now();
+  const Result<std::span<const TensorView>> inputs = buffer_.Gather(batch);
+  if (!inputs.ok()) return Fail(batch, inputs.status());
   for (const auto& request : batch.requests) request->input_owner.reset();  // the rows are in the buffer
-  Result<std::vector<Tensor>> outputs = model_->Run(inputs);
+  times.input_done = parts_.clock.Now();
+  Result<std::vector<Tensor>> outputs = model_->Run(*inputs);
   times.infer_done = parts_.clock.Now();
   const Status status = outputs.ok() ? CheckOutputs(parts_.config, batch.rows, *outputs) : outputs.status();
   if (!status.ok()) return Fail(batch, status);

@@ -39,6 +39,7 @@ class Instance {
 
  private:
   void Main(std::vector<WarmupRun> warmup);
+  Status WarmUp(std::vector<WarmupRun> plan);
   void Execute(Batch batch);
   void Fail(const Batch& batch, const Status& status);
   void RecordSuccess(const Batch& batch, const BatchTimes& times);

@@ -47,8 +47,8 @@ Status ModelVersion::Start(Backend& backend) {
   for (int i = 0; i < config_.instance_count; ++i) {
     Result<std::unique_ptr<ModelInstance>> instance = model_->CreateInstance();
     if (!instance.ok()) return instance.status();
-    // The first instance alone warms the shared weights: several at once would all wait for one compiler.
-    Result<std::vector<WarmupRun>> plan = PlanWarmup(config_, /*brief=*/i > 0);
+    // One after the other, and shared weights by the first alone: several at once would all wait for one compiler.
+    Result<std::vector<WarmupRun>> plan = PlanWarmup(config_, /*brief=*/i > 0 && model_->SharesWeights());
     if (!plan.ok()) return plan.status();
     instances_.push_back(std::make_unique<Instance>(parts, std::move(instance).value(), std::move(plan).value()));
     FERRY_RETURN_IF_ERROR(instances_.back()->WaitUntilWarm());

@@ -1,6 +1,7 @@
 #include "execution/warmup.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,8 @@ namespace {
 
 // TorchScript's executor profiles the first run, optimizes in the second and is steady in the third.
 constexpr uint32_t kFirstRuns = 3;
+// Beyond this only powers of two and the largest size are warmed: no budget would reach the others.
+constexpr int64_t kMostSizes = 1024;
 
 std::byte* Writable(const Tensor& tensor) { return const_cast<std::byte*>(tensor.bytes.data()); }
 
@@ -112,13 +115,12 @@ std::vector<Tensor> ZeroRow(const ModelConfig& config) {
 
 std::vector<int64_t> Sizes(int64_t largest, bool brief) {
   std::vector<int64_t> sizes = {1};
-  const auto add = [&](int64_t size) {
-    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
-  };
-  add(largest);
+  if (largest > 1) sizes.push_back(largest);
   if (brief) return sizes;
-  for (int64_t size = 2; size < largest; size *= 2) add(size);
-  for (int64_t size = 2; size < largest; ++size) add(size);
+  for (int64_t size = 2; size < largest; size *= 2) sizes.push_back(size);
+  for (int64_t size = 3; size < std::min(largest, kMostSizes); ++size) {
+    if (!std::has_single_bit(static_cast<uint64_t>(size))) sizes.push_back(size);
+  }
   return sizes;
 }
 
@@ -171,7 +173,7 @@ Result<std::vector<WarmupRun>> PlanWarmup(const ModelConfig& config, bool brief)
     if (std::exchange(first, false)) row = *sample_row;
     WarmupRun run{sample.name, sample.batch_size, sample.count, {}};
     for (const Tensor& input : *sample_row) run.inputs.push_back(Repeat(config, input, sample.batch_size));
-    if (!brief) plan.push_back(std::move(run));
+    plan.push_back(std::move(run));
   }
   std::vector<Tensor> full;
   full.reserve(row.size());
@@ -199,8 +201,10 @@ Status RunWarmup(const ModelConfig& config, std::vector<WarmupRun> plan, ModelIn
       if (outcome.status.ok()) continue;
       if (!own_size) return outcome.status.WithPrefix(StrCat("model_warmup '", run.sample, "': "));
       if (outcome.contradiction) return outcome.status;
-      LogWarning(StrCat("model '", config.name, "': warm-up with made-up inputs of ", run.rows,
-                        " rows ended with: ", outcome.status.message(), " (describe usable ones in model_warmup)"));
+      const char* advice =
+          config.warmup.empty() ? " (the inputs were zeros; describe usable ones in model_warmup)" : "";
+      LogWarning(StrCat("model '", config.name, "': warm-up of ", run.rows, " rows ended with: ",
+                        outcome.status.message(), advice, "; further batch sizes are not warmed"));
       return Status();
     }
   }

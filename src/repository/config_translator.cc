@@ -203,8 +203,7 @@ std::string SerializeEffective(inference::ModelConfig proto, const ModelConfig& 
     auto& group = *proto.mutable_instance_group(i);
     if (group.name().empty()) group.set_name(StrCat(config.name, "_", i));
     if (group.count() == 0) group.set_count(1);
-    if (group.kind() == inference::ModelInstanceGroup::KIND_AUTO)
-      group.set_kind(inference::ModelInstanceGroup::KIND_CPU);
+    group.set_kind(inference::ModelInstanceGroup::KIND_CPU);  // what KIND_AUTO and KIND_MODEL come to
   }
   return proto.SerializeAsString();
 }

@@ -46,21 +46,35 @@ Status ValidateReshape(const TensorConfig& tensor, bool batches) {
   return Status();
 }
 
-Status ValidateTensor(const TensorConfig& tensor, bool batches) {
-  if (tensor.type == DataType::kInvalid) return InvalidArgumentError("data_type is missing");
-  if (tensor.dims.empty()) return InvalidArgumentError("dims is missing");
-  FERRY_RETURN_IF_ERROR(ValidateDims("dims", tensor.dims));
-  return ValidateReshape(tensor, batches);
+// A full batch must fit into a buffer that a server can really have; -1 counts as 1.
+Status ValidateSize(DataType type, Shape shape, int64_t rows) {
+  constexpr int64_t kMostBytes = int64_t{4} << 30;
+  std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{1});
+  shape.insert(shape.begin(), rows);
+  const std::optional<int64_t> bytes = ByteSize(type, shape);
+  if (bytes && *bytes <= kMostBytes) return Status();
+  return InvalidArgumentError(StrCat("a full batch of shape ", ShapeToString(shape), " has ",
+                                     bytes ? std::to_string(*bytes) : "more than 2^63", " bytes; at most ", kMostBytes,
+                                     " are allowed"));
 }
 
-Status ValidateTensors(std::string_view kind, const std::vector<TensorConfig>& tensors, bool batches) {
+Status ValidateTensor(const TensorConfig& tensor, const ModelConfig& config) {
+  if (tensor.type == DataType::kInvalid) return InvalidArgumentError("data_type is missing");
+  if (tensor.type == DataType::kBytes) return InvalidArgumentError("data_type TYPE_STRING is not supported");
+  if (tensor.dims.empty()) return InvalidArgumentError("dims is missing");
+  FERRY_RETURN_IF_ERROR(ValidateDims("dims", tensor.dims));
+  FERRY_RETURN_IF_ERROR(ValidateSize(tensor.type, tensor.dims, config.max_rows()));
+  return ValidateReshape(tensor, config.batches());
+}
+
+Status ValidateTensors(std::string_view kind, const std::vector<TensorConfig>& tensors, const ModelConfig& config) {
   if (tensors.empty()) return InvalidArgumentError(StrCat("at least one ", kind, " is needed"));
   std::set<std::string_view> names;
   for (const TensorConfig& tensor : tensors) {
     if (tensor.name.empty()) return InvalidArgumentError(StrCat(kind, ": name is missing"));
     const std::string where = StrCat(kind, " ", Quoted(tensor.name), ": ");
     if (!names.insert(tensor.name).second) return InvalidArgumentError(where + "given twice");
-    FERRY_RETURN_IF_ERROR(ValidateTensor(tensor, batches).WithPrefix(where));
+    FERRY_RETURN_IF_ERROR(ValidateTensor(tensor, config).WithPrefix(where));
   }
   return Status();
 }
@@ -81,15 +95,16 @@ Status ValidateBatching(const ModelConfig& config) {
 
 bool StaysInside(std::string_view path) { return !path.starts_with('/') && path.find("..") == std::string_view::npos; }
 
-Status ValidateWarmupInput(const TensorConfig& input, const WarmupInput& sample) {
+Status ValidateWarmupInput(const TensorConfig& input, const WarmupInput& sample, int64_t rows) {
   if (sample.type != input.type) {
     return InvalidArgumentError(
         StrCat("data_type ", DataTypeName(sample.type), ": the input's is ", DataTypeName(input.type)));
   }
-  if (!ShapeMatches(input.dims, sample.dims) || !ByteSize(input.type, sample.dims)) {
+  if (!ShapeMatches(input.dims, sample.dims) || !ElementCount(sample.dims)) {
     return InvalidArgumentError(
         StrCat("dims ", ShapeToString(sample.dims), ": the input's are ", ShapeToString(input.dims)));
   }
+  FERRY_RETURN_IF_ERROR(ValidateSize(sample.type, sample.dims, rows));
   if (!StaysInside(sample.file)) {
     return InvalidArgumentError(StrCat("input_data_file ", Quoted(sample.file), ": must lie in the folder 'warmup'"));
   }
@@ -103,7 +118,7 @@ Status ValidateSample(const ModelConfig& config, const WarmupSample& sample) {
   for (const auto& [name, input] : sample.inputs) {
     const int index = config.FindInput(name);
     if (index < 0) return InvalidArgumentError(StrCat("input ", Quoted(name), ": the model has none of that name"));
-    FERRY_RETURN_IF_ERROR(ValidateWarmupInput(config.inputs[static_cast<size_t>(index)], input)
+    FERRY_RETURN_IF_ERROR(ValidateWarmupInput(config.inputs[static_cast<size_t>(index)], input, config.max_rows())
                               .WithPrefix(StrCat("input ", Quoted(name), ": ")));
   }
   for (const TensorConfig& input : config.inputs) {
@@ -117,8 +132,8 @@ Status ValidateSample(const ModelConfig& config, const WarmupSample& sample) {
 
 Status ValidateConfig(const ModelConfig& config) {
   FERRY_RETURN_IF_ERROR(ValidateBatching(config));
-  FERRY_RETURN_IF_ERROR(ValidateTensors("input", config.inputs, config.batches()));
-  FERRY_RETURN_IF_ERROR(ValidateTensors("output", config.outputs, config.batches()));
+  FERRY_RETURN_IF_ERROR(ValidateTensors("input", config.inputs, config));
+  FERRY_RETURN_IF_ERROR(ValidateTensors("output", config.outputs, config));
   if (!StaysInside(config.default_model_filename)) {
     return InvalidArgumentError(
         StrCat("default_model_filename ", Quoted(config.default_model_filename), ": must lie in the version's folder"));

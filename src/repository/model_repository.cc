@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
 #include "base/log.h"
 #include "base/strings.h"
@@ -32,6 +33,17 @@ Status FindModelFolders(const std::string& repository, Folders* folders) {
   }
   if (error) return UnavailableError(StrCat("cannot read the model repository ", repository, ": ", error.message()));
   return Status();
+}
+
+// Whatever a load runs out of, memory or threads, the other models go on.
+Status StartGuarded(ModelVersion& version, Backend& backend) {
+  try {
+    return version.Start(backend);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhaustedError("out of memory while loading");
+  } catch (const std::exception& error) {
+    return InternalError(StrCat("the load failed: ", error.what()));
+  }
 }
 
 std::string Describe(const std::string& model, int64_t version) { return StrCat("'", model, "' version ", version); }
@@ -150,7 +162,7 @@ void ModelRepository::Load(const LoadJob& job) {
   if (!std::filesystem::is_regular_file(path, error)) {
     status = UnavailableError(StrCat(path, error ? StrCat(": ", error.message()) : std::string(" is not a file")));
   } else {
-    status = version->Start(*backends_.at(job.config.platform));
+    status = StartGuarded(*version, *backends_.at(job.config.platform));
     // What contradicts the model is the configuration's fault, so the message says where that is.
     if (status.code() == StatusCode::kInvalidArgument) {
       status = status.WithPrefix(StrCat(job.config.directory, "/config.pbtxt: "));
@@ -177,6 +189,8 @@ void ModelRepository::Finish(const LoadJob& job, ModelHandle handle, const Statu
     last = --loading_ == 0;
     changed_.NotifyAll();
   }
+  // A stop that came meanwhile has hurried those that were ready then.
+  if (status.ok() && stopping_) HurryQueues();
   if (status.ok()) callbacks_.readiness(job.config.name, true);
   if (last) callbacks_.loaded();
 }
@@ -199,6 +213,10 @@ void ModelRepository::PrepareStop() {
     jobs_.clear();
   }
   for (const LoadJob& job : dropped) Finish(job, nullptr, UnavailableError("the server is stopping"));
+  HurryQueues();
+}
+
+void ModelRepository::HurryQueues() {
   for (const ModelHandle& handle : ReadyModels()) handle->HurryQueue();
 }
 

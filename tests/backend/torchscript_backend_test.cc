@@ -89,6 +89,12 @@ TEST_F(TorchScriptBackendTest, TakesADictOfInputs) {
   EXPECT_THAT(RunOne({{2, 2}, {1, 1}}), ElementsAre(12, 12));
 }
 
+TEST_F(TorchScriptBackendTest, ArgumentsThatAreNoTensorsAreRefused) {
+  EXPECT_THAT(Load("def forward(self, x, k: int): return x + k", {"x", "k"}, {"y"}),
+              HasStatus(StatusCode::kInvalidArgument, AllOf(HasSubstr("'k'"), HasSubstr("int"))));
+  EXPECT_THAT(Load("def forward(self, x: Optional[Tensor]): return x", {"x"}, {"y"}), IsOk());
+}
+
 TEST_F(TorchScriptBackendTest, TakesTuplesListsAndDictsOfOutputs) {
   ASSERT_THAT(Load("def forward(self, x): return x, x + 1", {"x"}, {"OUTPUT__1", "OUTPUT__0"}), IsOk());
   EXPECT_THAT(RunOne({{1, 2}}), ElementsAre(2, 3));
@@ -165,8 +171,8 @@ TEST_F(TorchScriptBackendTest, FilesThatAreNoModelsAreNamed) {
   std::ifstream file(ModelPath(), std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(file), {}};
   const std::string path = ::testing::TempDir() + "/bad.pt";
-  for (const std::string& bad : {std::string(), std::string("x"), content.substr(0, content.size() / 2),
-                                 std::string(1 << 20, 'r')}) {
+  for (const std::string& bad :
+       {std::string(), std::string("x"), content.substr(0, content.size() / 2), std::string(1 << 20, 'r')}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bad;
     EXPECT_THAT(LoadFile(path), HasStatus(StatusCode::kInternal, AllOf(HasSubstr(path), Not(HasSubstr("\n")))));
   }
@@ -179,15 +185,10 @@ TEST_F(TorchScriptBackendTest, ParametersAreChecked) {
   config_.parameters = {{"INTRA_OP_THREAD_COUNT", "0"}};
   EXPECT_THAT(Load("def forward(self, x): return x", {"x"}, {"y"}),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("INTRA_OP_THREAD_COUNT '0'")));
-  config_.parameters = {{"INFERENCE_MODE", "OFF"}, {"DISABLE_OPTIMIZED_EXECUTION", "True"}, {"ENABLE_WEIGHT_SHARING", "0"}};
+  config_.parameters = {
+      {"INFERENCE_MODE", "OFF"}, {"DISABLE_OPTIMIZED_EXECUTION", "True"}, {"ENABLE_WEIGHT_SHARING", "0"}};
   ASSERT_THAT(Load("def forward(self, x): return x + 1", {"x"}, {"y"}), IsOk());
   EXPECT_THAT(RunOne({{1, 2}}), ElementsAre(2, 3));
-}
-
-TEST_F(TorchScriptBackendTest, StringsAreRefusedAtLoad) {
-  config_.inputs.push_back({"text", DataType::kBytes, {1}, {}, {}});
-  config_.outputs.push_back({"y", DataType::kFp32, {1}, {}, {}});
-  EXPECT_THAT(LoadFile("any"), HasStatus(StatusCode::kInvalidArgument, HasSubstr("input 'text'")));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(BatchBufferTest, LaysRowsBehindEachOther) {
   const ModelConfig config = MakeConfig(8, {2});
   BatchBuffer buffer(config);
   const Batch batch = MakeBatch(MakeRequest({1, 2}, {1, 2}), MakeRequest({2, 2}, {3, 4, 5, 6}));
-  const std::span<const TensorView> views = buffer.Gather(batch);
+  const std::span<const TensorView> views = buffer.Gather(batch).value();
   ASSERT_EQ(views.size(), 1u);
   EXPECT_EQ(views[0].shape, (Shape{3, 2}));
   EXPECT_EQ(Floats(views[0].bytes), (std::vector<float>{1, 2, 3, 4, 5, 6}));
@@ -36,8 +36,8 @@ TEST(BatchBufferTest, LaysRowsBehindEachOther) {
 TEST(BatchBufferTest, FullBatchesOfFixedShapesNeedNoFurtherMemory) {
   const ModelConfig config = MakeConfig(4, {2});
   BatchBuffer buffer(config);
-  const std::byte* small = buffer.Gather(MakeBatch(MakeRows(1, 2)))[0].bytes.data();
-  const std::byte* full = buffer.Gather(MakeBatch(MakeRows(4, 2)))[0].bytes.data();
+  const std::byte* small = buffer.Gather(MakeBatch(MakeRows(1, 2))).value()[0].bytes.data();
+  const std::byte* full = buffer.Gather(MakeBatch(MakeRows(4, 2))).value()[0].bytes.data();
   EXPECT_EQ(small, full);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(full) % 64, 0u);
 }
@@ -47,7 +47,7 @@ TEST(BatchBufferTest, VariableShapesGrowAndShrinkBetweenBatches) {
   BatchBuffer buffer(config);
   for (const int64_t width : {3, 1000, 2, 5000, 1}) {
     for (const int64_t rows : {10, 2, 64, 1}) {
-      const auto views = buffer.Gather(MakeBatch(MakeRows(rows, width, static_cast<float>(width))));
+      const auto views = buffer.Gather(MakeBatch(MakeRows(rows, width, static_cast<float>(width)))).value();
       EXPECT_EQ(views[0].shape, (Shape{rows, width}));
       EXPECT_EQ(Floats(views[0].bytes),
                 std::vector<float>(static_cast<size_t>(rows * width), static_cast<float>(width)));
@@ -58,7 +58,7 @@ TEST(BatchBufferTest, VariableShapesGrowAndShrinkBetweenBatches) {
 TEST(BatchBufferTest, ZeroSizedRowsAreFine) {
   const ModelConfig config = MakeConfig(8, {-1});
   BatchBuffer buffer(config);
-  const auto views = buffer.Gather(MakeBatch(MakeRequest({2, 0}, {})));
+  const auto views = buffer.Gather(MakeBatch(MakeRequest({2, 0}, {}))).value();
   EXPECT_EQ(views[0].shape, (Shape{2, 0}));
   EXPECT_TRUE(views[0].bytes.empty());
 }
@@ -67,7 +67,7 @@ TEST(BatchBufferTest, TheModelSeesTheReshapedExtents) {
   ModelConfig config = MakeConfig(8, {4});
   config.inputs[0].model_dims = Shape{2, 2};
   BatchBuffer buffer(config);
-  EXPECT_EQ(buffer.Gather(MakeBatch(MakeRows(3, 4)))[0].shape, (Shape{3, 2, 2}));
+  EXPECT_EQ(buffer.Gather(MakeBatch(MakeRows(3, 4))).value()[0].shape, (Shape{3, 2, 2}));
 }
 
 TEST(BatchBufferTest, WithoutBatchExtentTheShapeStays) {
@@ -75,7 +75,7 @@ TEST(BatchBufferTest, WithoutBatchExtentTheShapeStays) {
   BatchBuffer buffer(config);
   TestRequest made = MakeRequest({2, 3}, {1, 2, 3, 4, 5, 6});
   made.request->rows = 1;
-  EXPECT_EQ(buffer.Gather(MakeBatch(std::move(made)))[0].shape, (Shape{2, 3}));
+  EXPECT_EQ(buffer.Gather(MakeBatch(std::move(made))).value()[0].shape, (Shape{2, 3}));
 }
 
 }  // namespace

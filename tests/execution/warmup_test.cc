@@ -102,9 +102,15 @@ TEST_F(WarmupTest, MadeUpValuesThatTheModelRefusesDoNotFailTheLoad) {
 }
 
 TEST_F(WarmupTest, OutputsThatContradictTheConfigurationFailTheLoad) {
-  EXPECT_THAT(Run(MakeConfig(8), [](auto) { return std::vector{ZeroTensor(DataType::kInt64, {1, 2})}; }),
+  EXPECT_THAT(Run(MakeConfig(8),
+                  [](auto) {
+                    return std::vector{ZeroTensor(DataType::kInt64, {1, 2})};
+                  }),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("INT64")));
-  EXPECT_THAT(Run(MakeConfig(8), [](auto) { return std::vector{ZeroTensor(DataType::kFp32, {1, 5})}; }),
+  EXPECT_THAT(Run(MakeConfig(8),
+                  [](auto) {
+                    return std::vector{ZeroTensor(DataType::kFp32, {1, 5})};
+                  }),
               HasStatus(StatusCode::kInternal, HasSubstr("[1,5]")));
 }
 

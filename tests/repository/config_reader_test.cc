@@ -85,9 +85,9 @@ TEST(ConfigReaderTest, TakesEveryStyleOfTextFormat) {
 TEST(ConfigReaderTest, SyntaxErrorsHaveFileLineAndColumn) {
   EXPECT_THAT(Parse("name: \"m\"\nmax_batch_size: $x\n"),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("m/config.pbtxt:2:17: ")));
-  EXPECT_THAT(Parse("no_such_field: 1"),
-              HasStatus(StatusCode::kInvalidArgument,
-                        AllOf(HasSubstr("m/config.pbtxt:1:14: "), HasSubstr("no_such_field"))));
+  EXPECT_THAT(
+      Parse("no_such_field: 1"),
+      HasStatus(StatusCode::kInvalidArgument, AllOf(HasSubstr("m/config.pbtxt:1:14: "), HasSubstr("no_such_field"))));
   EXPECT_THAT(ParseWith("input { name: \"z\" "), HasStatus(StatusCode::kInvalidArgument, HasSubstr("m/config.pbtxt:")));
 }
 
@@ -110,6 +110,23 @@ TEST(ConfigReaderTest, RefusesWhatIsNotValid) {
   EXPECT_THAT(refusal("input { name: \"z\" data_type: TYPE_FP32 dims: 4 format: FORMAT_NCHW }"), HasSubstr("3 dims"));
 }
 
+TEST(ConfigReaderTest, RefusesBatchesThatNoMemoryHolds) {
+  const auto with_dims = [](const char* dims) {
+    return ParseWith(StrCat("input { name: \"z\" data_type: TYPE_FP32 dims: [", dims, "] }"));
+  };
+  for (const char* dims : {"4611686018427387904", "1099511627776000", "1099511627776,-1,1099511627776"}) {
+    EXPECT_THAT(with_dims(dims), HasStatus(StatusCode::kInvalidArgument, HasSubstr("input 'z': "))) << dims;
+  }
+  EXPECT_THAT(with_dims("134217729"), HasStatus(StatusCode::kInvalidArgument, HasSubstr("at most 4294967296")));
+  EXPECT_THAT(with_dims("134217728"), IsOk());
+}
+
+TEST(ConfigReaderTest, RefusesStringsAlsoWhenTheyAreWarmedUp) {
+  EXPECT_THAT(ParseWith("input { name: \"z\" data_type: TYPE_STRING dims: 1 } model_warmup { name: \"w\" batch_size: 1 "
+                        "inputs { key: \"z\" value { data_type: TYPE_STRING dims: 1 zero_data: true } } }"),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("input 'z': data_type TYPE_STRING")));
+}
+
 TEST(ConfigReaderTest, RefusesWhatWouldChangeTheAnswers) {
   const auto refusal = [](const std::string& text) { return ParseWith(text).status(); };
   EXPECT_THAT(refusal("sequence_batching { }"), HasStatus(StatusCode::kUnimplemented, HasSubstr("sequence_batching")));
@@ -123,7 +140,8 @@ TEST(ConfigReaderTest, RefusesWhatWouldChangeTheAnswers) {
 // B056
 TEST(ConfigReaderTest, AReshapeKeepsTheElements) {
   const auto reshaped = [](const char* dims, const char* shape) {
-    return ParseWith(StrCat("input { name: \"z\" data_type: TYPE_FP32 dims: [", dims, "] reshape { shape: [", shape, "] } }"));
+    return ParseWith(
+        StrCat("input { name: \"z\" data_type: TYPE_FP32 dims: [", dims, "] reshape { shape: [", shape, "] } }"));
   };
   EXPECT_THAT(reshaped("4", "5"), HasStatus(StatusCode::kInvalidArgument, AllOf(HasSubstr("[5]"), HasSubstr("[4]"))));
   EXPECT_THAT(reshaped("4,-1", "-1"), HasStatus(StatusCode::kInvalidArgument, HasSubstr("reshape [-1]")));
@@ -151,11 +169,11 @@ TEST(ConfigReaderTest, NamesFieldsWithoutEffect) {
 dynamic_batching { preserve_ordering: true default_queue_policy { max_queue_size: 3 timeout_action: DELAY } }
 optimization { graph { level: 1 } }
 response_cache { enable: true }
-)").value();
-  EXPECT_THAT(read.warnings,
-              ElementsAre(HasSubstr("'dynamic_batching.preserve_ordering'"),
-                          HasSubstr("'dynamic_batching.default_queue_policy.timeout_action'"),
-                          HasSubstr("'optimization'"), HasSubstr("'response_cache'")));
+)")
+                              .value();
+  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("'dynamic_batching.preserve_ordering'"),
+                                         HasSubstr("'dynamic_batching.default_queue_policy.timeout_action'"),
+                                         HasSubstr("'optimization'"), HasSubstr("'response_cache'")));
 }
 
 TEST(ConfigReaderTest, ReadsLabelsFromTheModelsFolder) {

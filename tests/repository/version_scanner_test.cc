@@ -22,7 +22,8 @@ TEST(ModelNameTest, AllowsLettersDigitsAndThreeSigns) {
 TEST(ScanVersionsTest, ServesOnlyFoldersWithVersionNames) {
   const std::string folder = ::testing::TempDir() + "/scan_versions_test";
   std::filesystem::remove_all(folder);
-  for (const char* name : {"1", "12", "01", "0", "model", ".hidden", "2_old", "99999999999999999999", "configs", "warmup"}) {
+  for (const char* name :
+       {"1", "12", "01", "0", "model", ".hidden", "2_old", "99999999999999999999", "configs", "warmup"}) {
     std::filesystem::create_directories(folder + "/" + name);
   }
   std::ofstream(folder + "/3") << "a file";

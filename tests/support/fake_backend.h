@@ -38,6 +38,7 @@ class FakeBackend final : public Backend {
   class Loaded final : public BackendModel {
    public:
     explicit Loaded(FakeModel model) : model_(std::move(model)) {}
+    bool SharesWeights() const override { return true; }
     Result<std::unique_ptr<ModelInstance>> CreateInstance() override {
       return std::unique_ptr<ModelInstance>(std::make_unique<FakeInstance>(model_));
     }
