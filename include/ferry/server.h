@@ -40,8 +40,8 @@ class Server {
   explicit Server(ServerOptions options);
   ~Server();
 
-  // Opens the ports and begins to load the models; returns before they are loaded. `failed` is called, on another
-  // thread, when a model could not be loaded and exit_on_error is set.
+  // Opens the ports and begins to load the models; returns before they are loaded. `failed` is called, on any thread and
+  // perhaps before this returns, when a model could not be loaded and exit_on_error is set.
   Status Start(std::function<void()> failed);
 
   // How a stop went. Unless it was clean a thread is still at work that nothing can interrupt, and the process must end

@@ -45,7 +45,7 @@ size_t DataTypeSize(DataType type);
 // Extents of a tensor, the outermost first. In a model's configuration -1 stands for "any".
 using Shape = std::vector<int64_t>;
 
-// "[2,-1,384]"
+// "[2,-1,384]"; of a shape with more than 16 extents the first 16, and how many there are.
 std::string ShapeToString(std::span<const int64_t> shape);
 
 // The product of the extents; nothing when one of them is negative or the product exceeds 2^63 - 1.

@@ -47,7 +47,11 @@ DataType DataTypeFromName(std::string_view name) {
   return DataType::kInvalid;
 }
 
-std::string ShapeToString(std::span<const int64_t> shape) { return StrCat("[", StrJoin(shape, ","), "]"); }
+std::string ShapeToString(std::span<const int64_t> shape) {
+  constexpr size_t kMostShown = 16;
+  if (shape.size() <= kMostShown) return StrCat("[", StrJoin(shape, ","), "]");
+  return StrCat("[", StrJoin(shape.first(kMostShown), ","), ",...] of ", shape.size(), " dimensions");
+}
 
 std::optional<int64_t> ElementCount(std::span<const int64_t> shape) {
   int64_t count = 1;

@@ -32,8 +32,7 @@ struct Decision {
 
 // The batching rule: a pure function of the limits, of what waits and of the time. Each bucket by itself is
 //   - sent as the largest preferred size that a run from its head adds up to exactly, unless its oldest request has
-//   waited
-//     a non-zero max_delay out;
+//     waited a non-zero max_delay out;
 //   - else sent, as many requests as fit, when nothing can be added: it is full, or the next request does not fit, or
 //     requests do not combine at all;
 //   - else sent when max_delay is zero or its oldest request has waited that long;

@@ -12,6 +12,7 @@ namespace {
 
 template <typename Tensors>
 Status CheckDuplicates(std::string_view kind, const Tensors& tensors) {
+  if (tensors.size() < 2) return Status();
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {
     if (!names.insert(tensor.name).second) {
@@ -56,7 +57,7 @@ Status ChooseOutputs(const ModelConfig& config, const WireRequest& request, Vali
 
 Status CheckInputCount(const ModelConfig& config, const WireRequest& request) {
   if (request.inputs.size() == config.inputs.size()) return Status();
-  constexpr size_t kMostNamed = 16;  // of a list that the caller can make as long as it likes
+  constexpr size_t kMostNamed = 4;  // of a list that the caller can make as long as it likes
   std::vector<std::string> got;
   for (size_t i = 0; i < std::min(request.inputs.size(), kMostNamed); ++i)
     got.push_back(Quoted(request.inputs[i].name));
@@ -117,9 +118,10 @@ Status CheckShape(const ModelConfig& config, const TensorConfig& expected, const
     return InvalidArgumentError(StrCat("All input dimensions should be specified for input ", Quoted(input.name),
                                        " for model '", config.name, "', got ", ShapeToString(input.shape)));
   }
-  Shape allowed = expected.dims;
-  if (config.batches()) allowed.insert(allowed.begin(), -1);
-  if (!ShapeMatches(allowed, input.shape)) {
+  const std::span<const int64_t> extents = std::span(input.shape).subspan(config.batches() ? 1 : 0);
+  if (!ShapeMatches(expected.dims, extents)) {
+    Shape allowed = expected.dims;
+    if (config.batches()) allowed.insert(allowed.begin(), -1);
     std::string note;
     if (config.batches()) {
       note = StrCat(". NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be ",
@@ -168,7 +170,6 @@ Result<ValidRequest> ValidateRequest(const ModelConfig& config, const WireReques
     FERRY_RETURN_IF_ERROR(CheckShape(config, expected, input));
     FERRY_RETURN_IF_ERROR(CheckSize(config, expected, input));
     valid.inputs[(*indexes)[i]] = {expected.type, input.shape, input.data};
-    valid.input_bytes += static_cast<int64_t>(input.data.size());
   }
   FERRY_RETURN_IF_ERROR(CheckDuplicates("output", request.outputs));
   FERRY_RETURN_IF_ERROR(ChooseOutputs(config, request, &valid));

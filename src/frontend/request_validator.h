@@ -15,14 +15,13 @@ struct ValidRequest {
   std::vector<int> outputs;          // indexes into the configuration, in the order of the answer
   std::vector<int64_t> top_classes;  // for each of `outputs`: classes to answer instead of the tensor; 0: the tensor
   int64_t rows = 1;
-  int64_t input_bytes = 0;
 };
 
 // Checks the whole call before it may wait in any queue. Of several faults the first is reported, always the same one:
 // the steps go from parameters over inputs (duplicates, data, number, names, batch extent, then type, shape and size of
 // each) to outputs, and within a step in the order of the wire.
-//   INVALID_ARGUMENT  the call does not fit the configuration; the message names the tensor, what was expected, what
-//   came UNIMPLEMENTED     it asks for shared memory
+//   INVALID_ARGUMENT  the call does not fit the configuration; the message names the tensor and what was expected
+//   UNIMPLEMENTED     it asks for shared memory
 Result<ValidRequest> ValidateRequest(const ModelConfig& config, const WireRequest& request);
 
 }  // namespace ferry

@@ -45,16 +45,18 @@ int Serve(const CommandLine& command) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::atomic<bool> failed = false;
+  std::atomic<bool> stopping = false;
   Server server(command.server);
-  const Status started = server.Start([&failed] {
+  const Status started = server.Start([&] {
     failed = true;
-    kill(getpid(), SIGTERM);
+    if (!stopping) kill(getpid(), SIGTERM);
   });
   if (!started.ok()) {
     LogError(started.message());
     return 1;
   }
   WaitForStopSignal();
+  stopping = true;
   ExitOnNextSignal();
   const Server::Drained drained = server.Drain();
   const int code = failed || drained == Server::Drained::kWorkAbandoned ? 1 : 0;

@@ -61,6 +61,9 @@ struct Server::Parts {
         grpc(GrpcOptions(options, cores), repository, admission, clock),
         metrics({options.metrics_address, options.metrics_port}, [this] { return MetricsText(repository); }) {}
 
+  // The repository's threads report to the gRPC server, which is destroyed before it.
+  ~Parts() { repository.Stop(); }
+
   std::string Ports() const {
     std::string ports = StrCat("grpc=", options.grpc_address, ":", grpc.port());
     if (options.allow_metrics) ports += StrCat(" metrics=", options.metrics_address, ":", metrics.port());
@@ -70,7 +73,8 @@ struct Server::Parts {
   void OnLoaded() {
     if (admission.closed()) return;  // the loads were cut short by a stop
     grpc.UpdateServing();
-    LogInfo(StrCat("ready: ", Ports(), " models=", repository.ReadyModels().size()));
+    const size_t served = repository.ReadyModels().size();
+    LogInfo(StrCat("ready: ", Ports(), " models=", served, " failed=", repository.Index(false).size() - served));
     if (options.exit_on_error && !repository.AllReady()) failed();
   }
 
@@ -130,7 +134,7 @@ Server::Drained Server::Drain() {
     LogWarning("a model is still loading; the load is abandoned");
     return Drained::kLoadCutShort;
   }
-  // Models first: their end is still reported to the gRPC server's health service.
+  // Models first: what is left of their loads still reports to the gRPC server.
   parts.repository.Stop();
   parts.grpc.Stop(kGrace);
   parts.metrics.Stop();

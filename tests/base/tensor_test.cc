@@ -46,6 +46,10 @@ TEST(ShapeTest, BytesOverflowToo) {
 
 TEST(ShapeTest, IsWrittenAsOnTheWire) { EXPECT_EQ(ShapeToString(Shape{-1, 3, 224}), "[-1,3,224]"); }
 
+TEST(ShapeTest, ALongShapeIsCut) {
+  EXPECT_EQ(ShapeToString(Shape(20'000, 1)), "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,...] of 20000 dimensions");
+}
+
 TEST(TensorTest, ZeroTensorIsZeroAndAligned) {
   const Tensor tensor = ZeroTensor(DataType::kFp32, {3, 5});
   EXPECT_EQ(tensor.bytes.size(), 60u);

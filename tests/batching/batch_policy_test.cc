@@ -35,9 +35,7 @@ Decision DecideAt(int now_us, const BatchLimits& limits, const std::vector<Bucke
 
 TEST(DecideTest, IsIdleWhenNothingWaits) { EXPECT_EQ(DecideAt(0, Limits(8), {}), Decision()); }
 
-TEST(DecideTest, WithoutDelayALoneRequestLeavesAtOnce) {
-  EXPECT_EQ(DecideAt(0, Limits(8), {{0, {1}}}), Take(0, 1));
-}
+TEST(DecideTest, WithoutDelayALoneRequestLeavesAtOnce) { EXPECT_EQ(DecideAt(0, Limits(8), {{0, {1}}}), Take(0, 1)); }
 
 TEST(DecideTest, WithoutDelayAllThatFitsLeavesTogether) {
   EXPECT_EQ(DecideAt(0, Limits(8), {{0, {1, 2, 3}}}), Take(0, 3));
@@ -54,9 +52,7 @@ TEST(DecideTest, APartialBatchWaitsUntilItsOldestHasWaitedTheDelay) {
 
 TEST(DecideTest, AFullBatchDoesNotWait) { EXPECT_EQ(DecideAt(0, Limits(4, 100), {{0, {1, 1, 1, 1}}}), Take(0, 4)); }
 
-TEST(DecideTest, ABatchThatCannotGrowDoesNotWait) {
-  EXPECT_EQ(DecideAt(0, Limits(4, 100), {{0, {3, 2}}}), Take(0, 1));
-}
+TEST(DecideTest, ABatchThatCannotGrowDoesNotWait) { EXPECT_EQ(DecideAt(0, Limits(4, 100), {{0, {3, 2}}}), Take(0, 1)); }
 
 TEST(DecideTest, WithoutCombiningEachRequestLeavesAlone) {
   BatchLimits limits = Limits(8, 100);
@@ -127,8 +123,8 @@ TEST(DecideTest, KeepsItsRulesOnRandomQueues) {
       const Bucket& taken = buckets[decision.bucket];
       ASSERT_GE(decision.requests, 1u);
       ASSERT_LE(decision.requests, taken.rows.size());
-      const int64_t rows = std::accumulate(taken.rows.begin(), taken.rows.begin() + static_cast<long>(decision.requests),
-                                           int64_t{0});
+      const int64_t rows =
+          std::accumulate(taken.rows.begin(), taken.rows.begin() + static_cast<long>(decision.requests), int64_t{0});
       ASSERT_LE(rows, max_rows);
     } else {
       // No instance is left idle while something is due.

@@ -23,13 +23,10 @@ std::vector<std::string> Elements(const Tensor& tensor) {
   return elements;
 }
 
-TensorConfig Output(std::vector<std::string> labels = {}) {
-  return {"y", DataType::kFp32, {3}, {}, std::move(labels)};
-}
+TensorConfig Output(std::vector<std::string> labels = {}) { return {"y", DataType::kFp32, {3}, {}, std::move(labels)}; }
 
 TEST(ClassifyTest, GreatestFirstWithLabels) {
-  const Tensor classes =
-      Classify(Output({"cat", "dog"}), false, FloatTensor({3}, {0.25f, 0.5f, -1}), 2).value();
+  const Tensor classes = Classify(Output({"cat", "dog"}), false, FloatTensor({3}, {0.25f, 0.5f, -1}), 2).value();
   EXPECT_EQ(classes.type, DataType::kBytes);
   EXPECT_EQ(classes.shape, Shape{2});
   EXPECT_THAT(Elements(classes), ElementsAre("0.500000:1:dog", "0.250000:0:cat"));

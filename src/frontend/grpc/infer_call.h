@@ -68,6 +68,7 @@ class InferCall {
   grpc::GenericServerAsyncReaderWriter stream_{&context_};
   grpc::ByteBuffer body_;
   TimePoint arrival_;
+  int64_t message_bytes_ = 0;
   bool admitted_ = false;
   Event operation_{this, &InferCall::OnHeaders};
   Event done_{this, &InferCall::OnDone};

@@ -1,7 +1,11 @@
 #include "frontend/grpc/infer_message.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/strings.h"
@@ -129,9 +133,28 @@ Status CheckTypedField(const InputTensor& input, DataType type) {
                                      Quoted(input.datatype())));
 }
 
+// An entry takes two bytes on the wire and a hundred in memory, so the entries are counted before any is parsed.
+Status CheckEntries(grpc::ByteBuffer* buffer) {
+  constexpr int kMostEntries = 4096;
+  grpc::ProtoBufferReader reader(buffer);
+  google::protobuf::io::CodedInputStream input(&reader);
+  int entries = 0;
+  while (const uint32_t tag = input.ReadTag()) {
+    using google::protobuf::internal::WireFormatLite;
+    entries += WireFormatLite::GetTagFieldNumber(tag) > inference::ModelInferRequest::kIdFieldNumber ? 1 : 0;
+    if (entries > kMostEntries) {
+      return InvalidArgumentError(
+          StrCat("the request has more than ", kMostEntries, " inputs, outputs, raw contents and parameters"));
+    }
+    if (!WireFormatLite::SkipField(&input, tag)) break;  // the parser will say that it is not valid
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<InferMessage>> InferMessage::Parse(grpc::ByteBuffer* buffer) {
+  FERRY_RETURN_IF_ERROR(CheckEntries(buffer));
   auto message = std::make_shared<InferMessage>();
   const grpc::Status parsed =
       grpc::SerializationTraits<inference::ModelInferRequest>::Deserialize(buffer, &message->proto_);

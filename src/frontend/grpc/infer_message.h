@@ -16,7 +16,7 @@ namespace ferry {
 class InferMessage {
  public:
   // Parses the bytes of one gRPC message and empties `buffer`.
-  //   INVALID_ARGUMENT  they are not a ModelInferRequest
+  //   INVALID_ARGUMENT  they are not a ModelInferRequest, or one with thousands of tensors
   static Result<std::shared_ptr<InferMessage>> Parse(grpc::ByteBuffer* buffer);
 
   const inference::ModelInferRequest& proto() const { return proto_; }

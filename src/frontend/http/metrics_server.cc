@@ -20,7 +20,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-using Request = http::request<http::empty_body>;
+using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
 Response Answer(const Request& request, const std::function<std::string()>& text) {
@@ -116,7 +116,9 @@ MetricsServer::~MetricsServer() { Stop(); }
 Status MetricsServer::Start() {
   const std::string where = StrCat(parts_->options.address, ":", parts_->options.port);
   beast::error_code error;
-  const asio::ip::address address = asio::ip::make_address(parts_->options.address, error);
+  std::string_view host = parts_->options.address;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);  // IPv6, as in a URL
+  const asio::ip::address address = asio::ip::make_address(std::string(host), error);
   if (error) return InvalidArgumentError(StrCat("metrics address ", where, ": ", error.message()));
   const tcp::endpoint endpoint(address, static_cast<uint16_t>(parts_->options.port));
   tcp::acceptor& acceptor = parts_->acceptor;
