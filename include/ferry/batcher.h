@@ -2,6 +2,7 @@
 #define FERRY_BATCHER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,10 +26,25 @@ struct BatchLimits {
   Duration max_delay{0};
 };
 
-// What may wait. A request over a bound is refused at once.
-struct QueueLimits {
+// What may wait at one priority level. A request over a bound is refused at once.
+struct LevelPolicy {
   size_t max_requests = 4096;
-  int64_t max_bytes = int64_t{1} << 30;
+  // How long a request may wait; zero: as long as it takes.
+  Duration timeout{0};
+  // What happens then: it is refused, or moves behind all requests of its level that have not waited too long.
+  enum class OnTimeout { kReject, kDelay };
+  OnTimeout on_timeout = OnTimeout::kReject;
+  // Whether a request may bring a timeout of its own, which counts where it is the shorter one.
+  bool allow_override = false;
+};
+
+struct QueueLimits {
+  // Levels 1 to `levels`; 1 is the highest.
+  uint64_t levels = 1;
+  uint64_t default_level = 1;
+  LevelPolicy policy;  // of levels without one of their own
+  std::map<uint64_t, LevelPolicy> level_policies;
+  int64_t max_bytes = int64_t{1} << 30;  // of the inputs that wait at all levels
 };
 
 // Requests that are executed together: all of one shape.
@@ -37,24 +53,44 @@ struct Batch {
   int64_t rows = 0;
 };
 
-struct Decision;
+class ExpiryTimer;
 class RequestQueue;
+class ServerBudget;
+struct Decision;
+struct Departure;
 
 // Batcher holds the waiting requests of one model version and gives them out in batches. A free instance pulls its
 // batch; the batch is chosen at that moment, as late as possible, by Decide() in src/batching/batch_policy.h.
 //
-// Guarantees: an accepted request leaves in exactly one batch, in order of arrival among those of its shape; no batch
-//             exceeds max_rows; requests of different shapes never share a batch nor wait for each other's companions.
-// Threading:  thread-safe. Any thread may Submit(); each instance thread calls NextBatch().
-// Blocking:   Submit() never blocks. NextBatch() waits until a batch is due.
-// Ownership:  takes each request and gives it away with its batch; borrows the clock and the statistics.
-// Errors:     a refused request is completed at once with UNAVAILABLE (queue full, retry later; closed) and counted.
+// Guarantees: an accepted request leaves exactly once: in a batch, or refused because its time is up or its client gave it
+//             up, which no longer runs. No batch exceeds max_rows. Among requests of one shape and level the order is that
+//             of arrival; requests of different shapes never share a batch nor wait for each other's companions.
+// Threading:  thread-safe. Any thread may Submit(), Cancel() or Expire(); each instance thread calls NextBatch().
+// Blocking:   only NextBatch() blocks, until a batch is due.
+// Ownership:  takes each request and gives it away with its batch; borrows what Surroundings names.
+// Errors:     a refused request is completed at once, counted by reason:
+//               UNAVAILABLE        queue full, retry later; waited past the queue timeout; being stopped
+//               DEADLINE_EXCEEDED  its client's deadline has passed
+//               CANCELLED          Cancel()
 class Batcher {
  public:
-  Batcher(BatchLimits batch_limits, QueueLimits queue_limits, Clock& clock, ModelStatistics& statistics);
+  struct Surroundings {
+    Clock& clock;
+    ModelStatistics& statistics;
+    ExpiryTimer* timer = nullptr;    // calls Expire() in time; without it somebody else must
+    ServerBudget* budget = nullptr;  // of the whole server
+  };
+
+  Batcher(BatchLimits batch_limits, QueueLimits queue_limits, Surroundings surroundings);
   ~Batcher();
 
   void Submit(std::unique_ptr<InferRequest> request);
+
+  // Takes out the request with this ticket if it still waits.
+  void Cancel(uint64_t ticket);
+
+  // Takes out the requests whose time is up. Returns when the next one's will be.
+  TimePoint Expire();
 
   // The next batch for the calling instance; nothing once closed and empty.
   std::optional<Batch> NextBatch();
@@ -68,26 +104,29 @@ class Batcher {
   // Completes everything that still waits with `reason`, and closes.
   void Abort(const Status& reason);
 
-  // Requests that wait.
+  // Requests that wait, and since when the oldest of them does.
   size_t PendingApprox() const;
+  std::optional<TimePoint> OldestApprox() const;
 
  private:
-  std::optional<Status> RefusalFor(const InferRequest& request) const FERRY_REQUIRES(mutex_);
+  std::optional<Departure> Accept(std::unique_ptr<InferRequest>& request) FERRY_REQUIRES(mutex_);
   Decision DecideNow() FERRY_REQUIRES(mutex_);
   void WakeIfDue() FERRY_REQUIRES(mutex_);
+  void ArmTimer() FERRY_REQUIRES(mutex_);
+  Batch TakeBatch(const Decision& decision) FERRY_REQUIRES(mutex_);
+  void Depart(std::vector<Departure> departures) FERRY_EXCLUDES(mutex_);
 
-  const BatchLimits batch_limits_;
-  const BatchLimits hurried_limits_;  // the same without delay
-  const QueueLimits queue_limits_;
-  Clock& clock_;
-  ModelStatistics& statistics_;
+  const int64_t max_rows_;
+  const QueueLimits limits_;
+  const Surroundings surroundings_;
 
   mutable Mutex mutex_;
   CondVar due_;
   std::unique_ptr<RequestQueue> queue_ FERRY_GUARDED_BY(mutex_);
-  bool hurried_ FERRY_GUARDED_BY(mutex_) = false;
   bool closed_ FERRY_GUARDED_BY(mutex_) = false;
   int waiting_instances_ FERRY_GUARDED_BY(mutex_) = 0;
+  // The timer calls Expire() by then at the latest.
+  TimePoint armed_for_ FERRY_GUARDED_BY(mutex_) = kNever;
   // Some waiting instance wakes up by then at the latest, if any waits.
   TimePoint next_wake_ FERRY_GUARDED_BY(mutex_) = kNever;
 };

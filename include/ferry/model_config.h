@@ -37,12 +37,28 @@ struct SpecificVersions {
 };
 using VersionPolicy = std::variant<LatestVersions, AllVersions, SpecificVersions>;
 
+// How requests of a priority level may wait.
+struct QueuePolicy {
+  enum class TimeoutAction { kReject, kDelay };
+  TimeoutAction timeout_action = TimeoutAction::kReject;
+  std::chrono::microseconds default_timeout{0};  // zero: none
+  bool allow_timeout_override = false;
+  uint32_t max_queue_size = 0;  // zero: the server's default
+};
+
 // Gathering requests into batches. Without it each request is a batch of its own.
 struct DynamicBatching {
   // Sizes to send at once when exactly reachable, in rows, ascending. Empty: none.
   std::vector<int64_t> preferred_batch_sizes;
   // How long the oldest request may wait for companions while an instance is free. Zero: not at all.
   std::chrono::microseconds max_queue_delay{0};
+  // Answers leave in the order in which the requests came.
+  bool preserve_ordering = false;
+  // Levels 1 to priority_levels, 1 the highest; zero: there are no levels.
+  uint64_t priority_levels = 0;
+  uint64_t default_priority_level = 0;
+  QueuePolicy default_queue_policy;
+  std::map<uint64_t, QueuePolicy> priority_queue_policies;
 };
 
 // One sample of model_warmup. It runs as one execution of `batch_size` rows.
@@ -71,8 +87,6 @@ struct ModelConfig {
   std::string default_model_filename;
   int instance_count = 1;
   std::optional<DynamicBatching> dynamic_batching;
-  // Requests that may wait; nothing: the server's default.
-  std::optional<uint32_t> max_queue_size;
   std::vector<WarmupSample> warmup;
   std::map<std::string, std::string> parameters;
   std::map<std::string, std::string> metric_tags;

@@ -51,9 +51,16 @@ class ModelRepository {
     std::function<void()> loaded;
   };
 
-  // `backends` by platform.
-  ModelRepository(Options options, std::map<std::string, Backend*> backends, Clock& clock, CompletionPool& completions,
-                  Callbacks callbacks);
+  // What the models of the server share; borrowed.
+  struct Environment {
+    std::map<std::string, Backend*> backends;  // by platform
+    Clock& clock;
+    CompletionPool& completions;
+    ExpiryTimer* timer = nullptr;    // without it what waits expires only when an instance asks for a batch
+    ServerBudget* budget = nullptr;  // without it each model's queue has its own bounds alone
+  };
+
+  ModelRepository(Options options, Environment environment, Callbacks callbacks);
   ~ModelRepository();
 
   // Reads every configuration and begins to load; returns before the loads have ended. An error means that a folder
@@ -117,9 +124,7 @@ class ModelRepository {
   void HurryQueues();
 
   const Options options_;
-  const std::map<std::string, Backend*> backends_;
-  Clock& clock_;
-  CompletionPool& completions_;
+  const Environment environment_;
   const Callbacks callbacks_;
   std::atomic<bool> stopping_ = false;
 

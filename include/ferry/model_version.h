@@ -15,6 +15,7 @@ namespace ferry {
 
 class CompletionPool;
 class Instance;
+class ResponseOrder;
 
 // ModelVersion is one version of a model at work: its queue, its instances with their threads, its statistics.
 //
@@ -29,6 +30,8 @@ class ModelVersion {
     CompletionPool& completions;
     // Set when the server stops, so that a long warm-up ends early.
     const std::atomic<bool>& stopping;
+    ExpiryTimer* timer = nullptr;
+    ServerBudget* budget = nullptr;
   };
   struct Options {
     std::string path;   // the model file
@@ -53,13 +56,17 @@ class ModelVersion {
   void AbortQueue(const Status& reason) { batcher_.Abort(reason); }
 
   // Takes a request that was validated against config(). Never blocks.
-  void Submit(std::unique_ptr<InferRequest> request) { batcher_.Submit(std::move(request)); }
+  void Submit(std::unique_ptr<InferRequest> request);
+
+  // Gives up the request with this ticket if it still waits. What runs already is not interrupted.
+  void Cancel(uint64_t ticket) { batcher_.Cancel(ticket); }
 
   const ModelConfig& config() const { return config_; }
   int64_t version() const { return version_; }
   ModelStatistics& statistics() { return statistics_; }
   const ModelStatistics& statistics() const { return statistics_; }
   size_t PendingApprox() const { return batcher_.PendingApprox(); }
+  std::optional<TimePoint> OldestApprox() const { return batcher_.OldestApprox(); }
 
  private:
   const ModelConfig config_;
@@ -67,6 +74,7 @@ class ModelVersion {
   const Environment environment_;
   const Options options_;
   ModelStatistics statistics_;
+  std::unique_ptr<ResponseOrder> order_;  // where the configuration asks for it
   Batcher batcher_;
   std::unique_ptr<BackendModel> model_;
   std::vector<std::unique_ptr<Instance>> instances_;  // last: their threads use the rest

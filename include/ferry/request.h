@@ -36,6 +36,9 @@ class InferRequest {
   // Hands the result to the caller. REQUIRES: not completed yet.
   void Complete(Result<InferResponse> result);
 
+  // Puts `wrap(completion)` in the completion's place.
+  void WrapCompletion(const std::function<Completion(Completion)>& wrap) { completion_ = wrap(std::move(completion_)); }
+
   // One view for each input of the model's configuration, in the configuration's order. On a model that batches, the
   // first extent of each shape is `rows`.
   std::vector<TensorView> inputs;
@@ -51,6 +54,15 @@ class InferRequest {
   TimePoint arrival;
   // When the queue took it.
   TimePoint enqueued;
+
+  // When its client stops waiting.
+  TimePoint deadline = kNever;
+  // Priority level, 1 the highest; 0 and what is beyond the model's levels is the default level.
+  uint64_t priority = 0;
+  // Time that it may spend in the queue, where the model lets requests say so; zero: what the model says.
+  Duration timeout{0};
+  // By which Batcher::Cancel() finds it; unique among the requests that wait. 0: it is never cancelled.
+  uint64_t ticket = 0;
 
  private:
   Completion completion_;

@@ -28,6 +28,8 @@ struct ServerOptions {
   int model_load_threads = 4;
   int64_t max_queue_size = 4096;
   int64_t max_queue_bytes = int64_t{1} << 30;
+  int64_t max_server_queue_size = 65536;
+  int64_t max_server_queue_bytes = int64_t{4} << 30;
   std::chrono::seconds warmup_budget{30};
   std::chrono::seconds exit_timeout{30};
 };

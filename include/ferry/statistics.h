@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <span>
 
@@ -22,14 +23,53 @@ struct DurationCount {
   }
 };
 
-// Why a request failed, in the words of Triton's metric nv_inference_request_failure.
-enum class FailureReason {
-  kRejected,  // refused before it ran: bad request, queue full
-  kCanceled,  // its client gave up
-  kBackend,   // the model failed
-  kOther,
+// Why a request was not answered.
+enum class Failure {
+  kBadRequest,  // does not fit the model's configuration
+  kQueueFull,   // too many requests wait
+  kQueueBytes,  // too many bytes wait
+  kServerFull,  // too many requests or bytes in the whole server
+  kTimeout,     // waited longer than the model's queue timeout
+  kDeadline,    // waited longer than its client does
+  kCancelled,   // its client gave it up while it waited
+  kStopping,    // the model or the server is being stopped
+  kModel,       // the model failed
 };
+inline constexpr int kFailures = 9;
+
+// The same in the words of Triton's metric nv_inference_request_failure.
+enum class FailureReason { kRejected, kCanceled, kBackend, kOther };
 inline constexpr int kFailureReasons = 4;
+FailureReason ReasonOf(Failure failure);
+
+// Why a batch left when it did.
+enum class DispatchReason {
+  kFull,        // it has max_batch_size rows
+  kPreferred,   // it has a preferred size
+  kCannotGrow,  // the next request does not fit
+  kDelay,       // its oldest request has waited as long as it may for companions
+  kIdle,        // an instance was free and there is no delay to wait for
+};
+inline constexpr int kDispatchReasons = 5;
+
+// Upper bounds of the queue-time histogram; the last bucket has none.
+inline constexpr std::chrono::microseconds kQueueTimeBounds[] = {std::chrono::microseconds(100),
+                                                                 std::chrono::microseconds(250),
+                                                                 std::chrono::microseconds(500),
+                                                                 std::chrono::microseconds(1'000),
+                                                                 std::chrono::microseconds(2'500),
+                                                                 std::chrono::microseconds(5'000),
+                                                                 std::chrono::microseconds(10'000),
+                                                                 std::chrono::microseconds(25'000),
+                                                                 std::chrono::microseconds(50'000),
+                                                                 std::chrono::microseconds(100'000),
+                                                                 std::chrono::microseconds(250'000),
+                                                                 std::chrono::microseconds(500'000),
+                                                                 std::chrono::seconds(1),
+                                                                 std::chrono::microseconds(2'500'000),
+                                                                 std::chrono::seconds(5),
+                                                                 std::chrono::seconds(10)};
+inline constexpr size_t kQueueTimeBuckets = std::size(kQueueTimeBounds) + 1;
 
 // Executions of one batch size.
 struct BatchSizeStatistics {
@@ -43,7 +83,11 @@ struct BatchSizeStatistics {
 struct StatisticsSnapshot {
   DurationCount success;
   DurationCount fail;
-  uint64_t failures[kFailureReasons] = {};
+  uint64_t failures[kFailures] = {};             // by Failure
+  uint64_t dispatches[kDispatchReasons] = {};    // batches by DispatchReason
+  uint64_t queue_times[kQueueTimeBuckets] = {};  // answered requests by time in the queue
+  uint64_t dropped_replies = 0;                  // answers that nobody waited for any more
+  uint64_t retries = 0;                          // batches that failed and were run again in parts
   DurationCount queue;
   DurationCount compute_input;
   DurationCount compute_infer;
@@ -73,7 +117,10 @@ struct RequestTimes {
 class ModelStatistics {
  public:
   void RecordBatch(int64_t rows, const BatchTimes& times, std::span<const RequestTimes> requests);
-  void RecordFailure(FailureReason reason, Duration duration);
+  void RecordFailure(Failure failure, Duration duration);
+  void RecordDispatch(DispatchReason reason);
+  void RecordDroppedReply();
+  void RecordRetry();
   StatisticsSnapshot Snapshot() const;
 
  private:

@@ -1,22 +1,31 @@
 #include "batching/batch_policy.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ferry {
 
 namespace {
 
-// The longest run from the head that fits. The first request always does: Submit() refuses a larger one.
-size_t LongestRun(const BatchLimits& limits, std::span<const int64_t> rows) {
-  if (!limits.combine) return 1;
-  int64_t sum = 0;
+// Requests from the head with the rows that they add up to.
+struct Run {
   size_t requests = 0;
-  while (requests < rows.size() && sum + rows[requests] <= limits.max_rows) sum += rows[requests++];
-  return std::max<size_t>(requests, 1);
+  int64_t rows = 0;
+};
+
+// The longest run from the head that fits. The first request always does: Submit() refuses a larger one.
+Run LongestRun(const BatchLimits& limits, std::span<const int64_t> rows) {
+  if (!limits.combine) return {1, rows[0]};
+  Run run;
+  while (run.requests < rows.size() && run.rows + rows[run.requests] <= limits.max_rows) {
+    run.rows += rows[run.requests++];
+  }
+  return run;
 }
 
 // Requests of the largest preferred size that a run from the head reaches exactly; 0 when it reaches none.
 size_t PreferredRun(const BatchLimits& limits, std::span<const int64_t> rows) {
+  if (!limits.combine) return 0;
   int64_t sum = 0;
   size_t best = 0;
   for (size_t i = 0; i < rows.size() && sum + rows[i] <= limits.max_rows; ++i) {
@@ -26,33 +35,51 @@ size_t PreferredRun(const BatchLimits& limits, std::span<const int64_t> rows) {
   return best;
 }
 
-bool CanGrow(const BatchLimits& limits, std::span<const int64_t> rows, size_t run) {
-  if (!limits.combine || run < rows.size()) return false;
-  int64_t sum = 0;
-  for (const int64_t r : rows) sum += r;
-  return sum < limits.max_rows;
+bool CanGrow(const BatchLimits& limits, std::span<const int64_t> rows, const Run& run) {
+  return limits.combine && run.requests == rows.size() && run.rows < limits.max_rows;
 }
 
-// How many requests of the bucket leave now; 0: it is held until oldest + max_delay.
-size_t Due(const BatchLimits& limits, const BucketView& bucket, TimePoint now) {
+DispatchReason ReasonFor(const BatchLimits& limits, const BucketView& bucket, const Run& run) {
+  if (limits.combine && run.rows == limits.max_rows) return DispatchReason::kFull;
+  if (limits.combine && run.requests < bucket.rows.size()) return DispatchReason::kCannotGrow;
+  return limits.combine && limits.max_delay > Duration::zero() ? DispatchReason::kDelay : DispatchReason::kIdle;
+}
+
+// How many requests of the bucket leave now and why; 0: it is held until oldest + max_delay.
+std::pair<size_t, DispatchReason> Due(const BatchLimits& limits, const BucketView& bucket, TimePoint now) {
   const bool delayed = limits.max_delay > Duration::zero();
   const bool waited = now - bucket.oldest >= limits.max_delay;
-  if (limits.combine && !(delayed && waited)) {
-    if (const size_t preferred = PreferredRun(limits, bucket.rows); preferred > 0) return preferred;
+  if (!(delayed && waited)) {
+    if (const size_t preferred = PreferredRun(limits, bucket.rows); preferred > 0) {
+      return {preferred, DispatchReason::kPreferred};
+    }
   }
-  const size_t run = LongestRun(limits, bucket.rows);
-  return waited || !CanGrow(limits, bucket.rows, run) ? run : 0;
+  const Run run = LongestRun(limits, bucket.rows);
+  if (!waited && CanGrow(limits, bucket.rows, run)) return {0, DispatchReason::kIdle};
+  return {run.requests, ReasonFor(limits, bucket, run)};
 }
 
 }  // namespace
+
+bool GoesBefore(const BucketView& a, const BucketView& b) {
+  return std::tie(a.level, a.delayed, a.first) < std::tie(b.level, b.delayed, b.first);
+}
+
+TimePoint DueTime(const BatchLimits& limits, const BucketView& bucket) {
+  if (limits.max_delay <= Duration::zero() || PreferredRun(limits, bucket.rows) > 0 ||
+      !CanGrow(limits, bucket.rows, LongestRun(limits, bucket.rows))) {
+    return TimePoint::min();
+  }
+  return bucket.oldest + limits.max_delay;
+}
 
 Decision Decide(const BatchLimits& limits, std::span<const BucketView> buckets, TimePoint now) {
   Decision decision;
   for (size_t i = 0; i < buckets.size(); ++i) {
     const bool taking = decision.action == Decision::Action::kTake;
-    if (taking && buckets[decision.bucket].oldest <= buckets[i].oldest) continue;
-    if (const size_t requests = Due(limits, buckets[i], now); requests > 0) {
-      decision = {Decision::Action::kTake, i, requests, kNever};
+    if (taking && !GoesBefore(buckets[i], buckets[decision.bucket])) continue;
+    if (const auto [requests, reason] = Due(limits, buckets[i], now); requests > 0) {
+      decision = {Decision::Action::kTake, i, requests, reason, kNever};
     } else if (!taking) {
       decision.action = Decision::Action::kWait;
       decision.until = std::min(decision.until, buckets[i].oldest + limits.max_delay);

@@ -11,7 +11,10 @@ namespace ferry {
 
 // What waits in one bucket: requests that may share a batch, in the order in which they would leave.
 struct BucketView {
-  TimePoint oldest;               // when its first request was enqueued
+  uint64_t level = 1;             // of its first request; 1 is the highest
+  bool delayed = false;           // its first request has waited too long and was put behind those that have not
+  TimePoint first;                // when its first request was enqueued
+  TimePoint oldest;               // when its oldest request was, at whatever level
   std::span<const int64_t> rows;  // of its requests from the first; may stop once they exceed BatchLimits::max_rows
 };
 
@@ -25,6 +28,7 @@ struct Decision {
   Action action = Action::kIdle;
   size_t bucket = 0;
   size_t requests = 0;
+  DispatchReason reason = DispatchReason::kIdle;
   TimePoint until = kNever;
 
   bool operator==(const Decision&) const = default;
@@ -37,9 +41,15 @@ struct Decision {
 //     requests do not combine at all;
 //   - else sent when max_delay is zero or its oldest request has waited that long;
 //   - else held until it has.
-// Of several buckets that may be sent, the one whose oldest request is the oldest goes first; a bucket that is held
-// never holds another one up.
+// Of several buckets that may be sent, the one with the highest level goes first; at one level those that were put behind
+// go last, and else the one whose first request is the oldest. A bucket that is held never holds another one up.
 Decision Decide(const BatchLimits& limits, std::span<const BucketView> buckets, TimePoint now);
+
+// When the bucket is due, if nothing about it changes: TimePoint::min() if it is due whatever the time.
+TimePoint DueTime(const BatchLimits& limits, const BucketView& bucket);
+
+// True when `a` goes before `b` if both are due.
+bool GoesBefore(const BucketView& a, const BucketView& b);
 
 }  // namespace ferry
 

@@ -2,60 +2,86 @@
 
 #include "base/strings.h"
 #include "batching/batch_policy.h"
+#include "batching/expiry_timer.h"
 #include "batching/request_queue.h"
+#include "batching/server_budget.h"
 
 namespace ferry {
 
 namespace {
 
-BatchLimits WithoutDelay(BatchLimits limits) {
-  limits.max_delay = Duration::zero();
-  return limits;
-}
+// A client gives a request up at its deadline too, and sooner than the timer here by the time that the request took to
+// arrive: what it gives up this short before its deadline is a passed deadline.
+constexpr Duration kDeadlineSlack = std::chrono::milliseconds(20);
+
+Departure Refuse(Failure failure, Status status) { return {nullptr, failure, std::move(status)}; }
 
 }  // namespace
 
-Batcher::Batcher(BatchLimits batch_limits, QueueLimits queue_limits, Clock& clock, ModelStatistics& statistics)
-    : batch_limits_(std::move(batch_limits)),
-      hurried_limits_(WithoutDelay(batch_limits_)),
-      queue_limits_(queue_limits),
-      clock_(clock),
-      statistics_(statistics),
-      queue_(std::make_unique<RequestQueue>(batch_limits_)) {}
+Batcher::Batcher(BatchLimits batch_limits, QueueLimits queue_limits, Surroundings surroundings)
+    : max_rows_(batch_limits.max_rows),
+      limits_(std::move(queue_limits)),
+      surroundings_(surroundings),
+      queue_(std::make_unique<RequestQueue>(std::move(batch_limits), limits_)) {}
 
-Batcher::~Batcher() = default;
+Batcher::~Batcher() {
+  Abort(UnavailableError("the model is being stopped"));
+  if (surroundings_.timer != nullptr) surroundings_.timer->Forget(*this);
+}
 
-std::optional<Status> Batcher::RefusalFor(const InferRequest& request) const {
-  if (closed_) return UnavailableError("the model is being stopped and accepts no more requests");
-  if (queue_->requests() >= queue_limits_.max_requests) {
-    return UnavailableError(StrCat("Exceeds maximum queue size: ", queue_limits_.max_requests, " requests wait"));
+// Puts the request into the queue, or says why not.
+std::optional<Departure> Batcher::Accept(std::unique_ptr<InferRequest>& request) {
+  if (closed_)
+    return Refuse(Failure::kStopping, UnavailableError("the model is being stopped and accepts no more requests"));
+  const uint64_t level = queue_->LevelOf(request->priority);
+  const size_t max_requests = queue_->PolicyOf(level).max_requests;
+  if (queue_->RequestsAt(level) >= max_requests) {
+    return Refuse(Failure::kQueueFull,
+                  UnavailableError(StrCat("Exceeds maximum queue size: ", max_requests, " requests wait")));
   }
-  if (queue_->bytes() + request.input_bytes > queue_limits_.max_bytes) {
-    return UnavailableError(StrCat("Exceeds maximum queue size: ", queue_->bytes(), " bytes wait, ",
-                                   request.input_bytes, " more would exceed ", queue_limits_.max_bytes));
+  const int64_t bytes = request->input_bytes;
+  if (queue_->bytes() + bytes > limits_.max_bytes) {
+    return Refuse(Failure::kQueueBytes,
+                  UnavailableError(StrCat("Exceeds maximum queue size: ", queue_->bytes(), " bytes wait, ", bytes,
+                                          " more would exceed ", limits_.max_bytes)));
   }
+  if (surroundings_.budget != nullptr && !surroundings_.budget->TryTake(bytes)) {
+    const ServerBudget::Limits& limits = surroundings_.budget->limits();
+    return Refuse(Failure::kServerFull,
+                  UnavailableError(StrCat("Exceeds maximum queue size of the server: ", limits.max_requests,
+                                          " requests or ", limits.max_bytes, " bytes wait")));
+  }
+  queue_->Push(std::move(request));
   return std::nullopt;
 }
 
 void Batcher::Submit(std::unique_ptr<InferRequest> request) {
-  FERRY_CHECK(request->rows <= batch_limits_.max_rows, "the validator refuses a request larger than a batch");
-  request->enqueued = clock_.Now();
-  std::optional<Status> refusal;
+  FERRY_CHECK(request->rows <= max_rows_, "the validator refuses a request larger than a batch");
+  request->enqueued = surroundings_.clock.Now();
+  std::optional<Departure> refusal;
   {
     MutexLock lock(mutex_);
-    refusal = RefusalFor(*request);
+    refusal = Accept(request);
     if (!refusal) {
-      queue_->Push(std::move(request));
+      ArmTimer();
       WakeIfDue();
       return;
     }
   }
-  statistics_.RecordFailure(FailureReason::kRejected, request->enqueued - request->arrival);
-  request->Complete(*std::move(refusal));
+  surroundings_.statistics.RecordFailure(refusal->failure, request->enqueued - request->arrival);
+  request->Complete(std::move(refusal->status));
+}
+
+void Batcher::ArmTimer() {
+  const TimePoint next = queue_->NextExpiry();
+  if (surroundings_.timer == nullptr || next >= armed_for_) return;
+  armed_for_ = next;
+  surroundings_.timer->Arm(*this, next);
 }
 
 Decision Batcher::DecideNow() {
-  return Decide(hurried_ ? hurried_limits_ : batch_limits_, queue_->View(), clock_.Now());
+  const TimePoint now = surroundings_.clock.Now();
+  return Decide(queue_->batch_limits(), queue_->Next(now), now);
 }
 
 void Batcher::WakeIfDue() {
@@ -66,54 +92,110 @@ void Batcher::WakeIfDue() {
 }
 
 std::optional<Batch> Batcher::NextBatch() {
-  MutexLock lock(mutex_);
   for (;;) {
-    const Decision decision = DecideNow();
-    if (decision.action == Decision::Action::kTake) {
-      Batch batch = queue_->Take(decision.bucket, decision.requests);
-      // This instance's timer leaves with it. If something still waits, another free instance looks at it.
-      next_wake_ = kNever;
-      if (queue_->requests() > 0) due_.NotifyOne();
-      return batch;
+    std::vector<Departure> departures;
+    {
+      MutexLock lock(mutex_);
+      departures = queue_->Expire(surroundings_.clock.Now());
+      if (departures.empty()) {
+        const Decision decision = DecideNow();
+        if (decision.action == Decision::Action::kTake) return TakeBatch(decision);
+        if (closed_) return std::nullopt;
+        next_wake_ = decision.until;
+        ++waiting_instances_;
+        surroundings_.clock.WaitUntil(mutex_, due_, decision.until);
+        --waiting_instances_;
+      }
     }
-    if (closed_) return std::nullopt;
-    next_wake_ = decision.until;
-    ++waiting_instances_;
-    clock_.WaitUntil(mutex_, due_, decision.until);
-    --waiting_instances_;
+    Depart(std::move(departures));
   }
+}
+
+Batch Batcher::TakeBatch(const Decision& decision) {
+  const int64_t bytes = queue_->bytes();
+  Batch batch = queue_->Take(decision.requests);
+  if (surroundings_.budget != nullptr) surroundings_.budget->GiveBack(batch.requests.size(), bytes - queue_->bytes());
+  surroundings_.statistics.RecordDispatch(decision.reason);
+  // This instance's timer leaves with it. If something still waits, another free instance looks at it.
+  next_wake_ = kNever;
+  if (queue_->requests() > 0) due_.NotifyOne();
+  return batch;
+}
+
+// Completes what left the queue without an answer.
+void Batcher::Depart(std::vector<Departure> departures) {
+  if (departures.empty()) return;
+  const TimePoint now = surroundings_.clock.Now();
+  int64_t bytes = 0;
+  for (const Departure& departure : departures) bytes += departure.request->input_bytes;
+  if (surroundings_.budget != nullptr) surroundings_.budget->GiveBack(departures.size(), bytes);
+  for (Departure& departure : departures) {
+    surroundings_.statistics.RecordFailure(departure.failure, now - departure.request->arrival);
+    departure.request->Complete(std::move(departure.status));
+  }
+}
+
+void Batcher::Cancel(uint64_t ticket) {
+  std::vector<Departure> departures;
+  {
+    MutexLock lock(mutex_);
+    if (std::unique_ptr<InferRequest> request = queue_->Remove(ticket)) {
+      const bool late = request->deadline - kDeadlineSlack <= surroundings_.clock.Now();
+      departures.push_back(
+          late ? DepartAtDeadline(std::move(request))
+               : Departure{std::move(request), Failure::kCancelled, CancelledError("the client gave the request up")});
+    }
+    // What is left may be due without it, or at another time.
+    WakeIfDue();
+  }
+  Depart(std::move(departures));
+}
+
+TimePoint Batcher::Expire() {
+  std::vector<Departure> departures;
+  TimePoint next;
+  {
+    MutexLock lock(mutex_);
+    departures = queue_->Expire(surroundings_.clock.Now());
+    next = armed_for_ = queue_->NextExpiry();
+    WakeIfDue();
+  }
+  Depart(std::move(departures));
+  return next;
 }
 
 void Batcher::Hurry() {
   MutexLock lock(mutex_);
-  hurried_ = true;
+  queue_->Hurry();
   due_.NotifyAll();
 }
 
 void Batcher::Close() {
   MutexLock lock(mutex_);
-  hurried_ = true;
+  queue_->Hurry();
   closed_ = true;
   due_.NotifyAll();
 }
 
 void Batcher::Abort(const Status& reason) {
-  std::vector<std::unique_ptr<InferRequest>> dropped;
+  std::vector<Departure> departures;
   {
     MutexLock lock(mutex_);
     closed_ = true;
-    dropped = queue_->TakeAll();
+    for (auto& request : queue_->TakeAll()) departures.push_back({std::move(request), Failure::kStopping, reason});
     due_.NotifyAll();
   }
-  for (auto& request : dropped) {
-    statistics_.RecordFailure(FailureReason::kRejected, clock_.Now() - request->arrival);
-    request->Complete(reason);
-  }
+  Depart(std::move(departures));
 }
 
 size_t Batcher::PendingApprox() const {
   MutexLock lock(mutex_);
   return queue_->requests();
+}
+
+std::optional<TimePoint> Batcher::OldestApprox() const {
+  MutexLock lock(mutex_);
+  return queue_->Oldest();
 }
 
 }  // namespace ferry

@@ -69,7 +69,7 @@ void Instance::Execute(Batch batch) {
 
 void Instance::Fail(const Batch& batch, const Status& status) {
   for (const auto& request : batch.requests) {
-    parts_.statistics.RecordFailure(FailureReason::kBackend, parts_.clock.Now() - request->arrival);
+    parts_.statistics.RecordFailure(Failure::kModel, parts_.clock.Now() - request->arrival);
     request->Complete(status);
   }
 }

@@ -1,6 +1,7 @@
 #include "ferry/model_version.h"
 
 #include "execution/instance.h"
+#include "execution/response_order.h"
 
 namespace ferry {
 
@@ -17,9 +18,33 @@ BatchLimits LimitsFor(const ModelConfig& config) {
   return limits;
 }
 
+LevelPolicy PolicyFor(const QueuePolicy& configured, LevelPolicy policy) {
+  if (configured.max_queue_size > 0) policy.max_requests = configured.max_queue_size;
+  policy.timeout = configured.default_timeout;
+  policy.allow_override = configured.allow_timeout_override;
+  if (configured.timeout_action == QueuePolicy::TimeoutAction::kDelay)
+    policy.on_timeout = LevelPolicy::OnTimeout::kDelay;
+  return policy;
+}
+
+// `limits` are the server's, for what the configuration leaves open.
 QueueLimits LimitsFor(const ModelConfig& config, QueueLimits limits) {
-  if (config.max_queue_size) limits.max_requests = *config.max_queue_size;
+  if (!config.dynamic_batching) return limits;
+  const DynamicBatching& batching = *config.dynamic_batching;
+  if (batching.priority_levels > 0) {
+    limits.levels = batching.priority_levels;
+    limits.default_level = batching.default_priority_level;
+  }
+  for (const auto& [level, policy] : batching.priority_queue_policies) {
+    limits.level_policies[level] = PolicyFor(policy, limits.policy);
+  }
+  limits.policy = PolicyFor(batching.default_queue_policy, limits.policy);
   return limits;
+}
+
+std::unique_ptr<ResponseOrder> OrderFor(const ModelConfig& config) {
+  const bool ordered = config.dynamic_batching && config.dynamic_batching->preserve_ordering;
+  return ordered ? std::make_unique<ResponseOrder>() : nullptr;
 }
 
 }  // namespace
@@ -29,7 +54,9 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, Environment envi
       version_(version),
       environment_(environment),
       options_(std::move(options)),
-      batcher_(LimitsFor(config_), LimitsFor(config_, options_.queue), environment_.clock, statistics_) {}
+      order_(OrderFor(config_)),
+      batcher_(LimitsFor(config_), LimitsFor(config_, options_.queue),
+               {environment_.clock, statistics_, environment_.timer, environment_.budget}) {}
 
 ModelVersion::~ModelVersion() { Stop(); }
 
@@ -54,6 +81,11 @@ Status ModelVersion::Start(Backend& backend) {
     FERRY_RETURN_IF_ERROR(instances_.back()->WaitUntilWarm());
   }
   return Status();
+}
+
+void ModelVersion::Submit(std::unique_ptr<InferRequest> request) {
+  if (order_) order_->Enter(*request);
+  batcher_.Submit(std::move(request));
 }
 
 void ModelVersion::Stop() {

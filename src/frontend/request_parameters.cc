@@ -1,5 +1,7 @@
 #include "frontend/request_parameters.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace ferry {
@@ -8,22 +10,23 @@ namespace {
 
 constexpr std::string_view kReserved = "triton_";
 constexpr std::string_view kSharedMemory = "shared_memory_";
+// An hour, in microseconds, stands for all longer times, so that adding one to a time cannot overflow.
+constexpr uint64_t kLongestTimeout = 3'600'000'000;
 
 Status WrongType(std::string_view name, std::string_view expected) {
   return InvalidArgumentError(StrCat("invalid value type for '", name, "' parameter, expected ", expected));
 }
 
-Status CheckUnsigned(const WireParameter& parameter) {
-  if (std::holds_alternative<uint64_t>(parameter.value)) return Status();
+Result<uint64_t> ReadUnsigned(const WireParameter& parameter) {
+  if (const uint64_t* number = std::get_if<uint64_t>(&parameter.value)) return *number;
   const int64_t* number = std::get_if<int64_t>(&parameter.value);
   if (number == nullptr) return WrongType(parameter.name, "int64_param or uint64_param");
-  if (*number >= 0) return Status();
+  if (*number >= 0) return static_cast<uint64_t>(*number);
   return InvalidArgumentError(StrCat("invalid value ", *number, " for '", parameter.name, "' parameter: must be >= 0"));
 }
 
 Status CheckParameter(const WireParameter& parameter) {
   const WireValue& value = parameter.value;
-  if (parameter.name == "priority" || parameter.name == "timeout") return CheckUnsigned(parameter);
   if (parameter.name == "sequence_id") {
     const bool fits = std::holds_alternative<int64_t>(value) || std::holds_alternative<std::string_view>(value);
     return fits ? Status() : WrongType(parameter.name, "int64_param or string_param");
@@ -54,9 +57,22 @@ Status RefuseSharedMemory(std::string_view kind, std::string_view tensor, std::s
 
 }  // namespace
 
-Status CheckRequestParameters(std::span<const WireParameter> parameters) {
-  for (const WireParameter& parameter : parameters) FERRY_RETURN_IF_ERROR(CheckParameter(parameter));
-  return Status();
+Result<QueueParameters> ReadRequestParameters(std::span<const WireParameter> parameters) {
+  QueueParameters queue;
+  for (const WireParameter& parameter : parameters) {
+    if (parameter.name != "priority" && parameter.name != "timeout") {
+      FERRY_RETURN_IF_ERROR(CheckParameter(parameter));
+      continue;
+    }
+    const Result<uint64_t> number = ReadUnsigned(parameter);
+    if (!number.ok()) return number.status();
+    if (parameter.name == "priority") {
+      queue.priority = *number;
+    } else {
+      queue.timeout = std::chrono::microseconds(std::min(*number, kLongestTimeout));
+    }
+  }
+  return queue;
 }
 
 Status CheckInputParameters(const WireInput& input) {

@@ -155,7 +155,9 @@ Status CheckSize(const ModelConfig& config, const TensorConfig& expected, const 
 
 Result<ValidRequest> ValidateRequest(const ModelConfig& config, const WireRequest& request) {
   ValidRequest valid;
-  FERRY_RETURN_IF_ERROR(CheckRequestParameters(request.parameters));
+  const Result<QueueParameters> queue = ReadRequestParameters(request.parameters);
+  if (!queue.ok()) return queue.status();
+  valid.queue = *queue;
   FERRY_RETURN_IF_ERROR(CheckDuplicates("input", request.inputs));
   FERRY_RETURN_IF_ERROR(CheckData(request));
   FERRY_RETURN_IF_ERROR(CheckInputCount(config, request));

@@ -5,6 +5,7 @@
 
 #include "ferry/model_config.h"
 #include "ferry/tensor.h"
+#include "frontend/request_parameters.h"
 #include "frontend/wire_request.h"
 
 namespace ferry {
@@ -15,6 +16,7 @@ struct ValidRequest {
   std::vector<int> outputs;          // indexes into the configuration, in the order of the answer
   std::vector<int64_t> top_classes;  // for each of `outputs`: classes to answer instead of the tensor; 0: the tensor
   int64_t rows = 1;
+  QueueParameters queue;
 };
 
 // Checks the whole call before it may wait in any queue. Of several faults the first is reported, always the same one:

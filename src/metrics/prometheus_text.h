@@ -15,11 +15,12 @@ struct ModelMetrics {
   int64_t version = 0;
   std::map<std::string, std::string> tags;  // metric_tags of the configuration
   StatisticsSnapshot counts;
-  size_t pending = 0;  // requests that wait
+  size_t pending = 0;      // requests that wait
+  Duration oldest_age{0};  // how long the oldest of them has waited
 };
 
-// Triton's nv_inference_* families in Prometheus' text format, from the same snapshots that the statistics method
-// answers.
+// Triton's nv_inference_* families and Ferry's own ferry_* in Prometheus' text format, from the same snapshots that the
+// statistics method answers.
 std::string PrometheusText(std::span<const ModelMetrics> models);
 
 }  // namespace ferry

@@ -153,18 +153,38 @@ Status TranslateInstances(const inference::ModelConfig& proto, ModelConfig* conf
   return Status();
 }
 
+// An hour stands for all longer times, so that adding one to a time cannot overflow.
+std::chrono::microseconds Microseconds(uint64_t count) {
+  constexpr uint64_t kLongest = 3'600'000'000;
+  return std::chrono::microseconds(std::min(count, kLongest));
+}
+
+QueuePolicy TranslateQueuePolicy(const inference::ModelQueuePolicy& proto) {
+  QueuePolicy policy;
+  if (proto.timeout_action() == inference::ModelQueuePolicy::DELAY) {
+    policy.timeout_action = QueuePolicy::TimeoutAction::kDelay;
+  }
+  policy.default_timeout = Microseconds(proto.default_timeout_microseconds());
+  policy.allow_timeout_override = proto.allow_timeout_override();
+  policy.max_queue_size = proto.max_queue_size();
+  return policy;
+}
+
 void TranslateBatching(const inference::ModelConfig& proto, ModelConfig* config) {
   if (!proto.has_dynamic_batching()) return;
   const auto& batching = proto.dynamic_batching();
   DynamicBatching dynamic;
   dynamic.preferred_batch_sizes.assign(batching.preferred_batch_size().begin(), batching.preferred_batch_size().end());
   std::ranges::sort(dynamic.preferred_batch_sizes);
-  // An hour stands for all longer delays, so that adding one to a time cannot overflow.
-  constexpr uint64_t kLongestDelay = 3'600'000'000;
-  dynamic.max_queue_delay = std::chrono::microseconds(std::min(batching.max_queue_delay_microseconds(), kLongestDelay));
+  dynamic.max_queue_delay = Microseconds(batching.max_queue_delay_microseconds());
+  dynamic.preserve_ordering = batching.preserve_ordering();
+  dynamic.priority_levels = batching.priority_levels();
+  dynamic.default_priority_level = batching.default_priority_level();
+  dynamic.default_queue_policy = TranslateQueuePolicy(batching.default_queue_policy());
+  for (const auto& [level, policy] : batching.priority_queue_policy()) {
+    dynamic.priority_queue_policies[level] = TranslateQueuePolicy(policy);
+  }
   config->dynamic_batching = std::move(dynamic);
-  const uint32_t queue_size = batching.default_queue_policy().max_queue_size();
-  if (queue_size > 0) config->max_queue_size = queue_size;
 }
 
 WarmupInput TranslateWarmupInput(const inference::ModelWarmup::Input& proto) {
@@ -230,9 +250,7 @@ const std::set<std::string, std::less<>>& ActedOn() {
                                                            "instance_group.passive",
                                                            "default_model_filename",
                                                            "metric_tags",
-                                                           "dynamic_batching.preferred_batch_size",
-                                                           "dynamic_batching.max_queue_delay_microseconds",
-                                                           "dynamic_batching.default_queue_policy.max_queue_size",
+                                                           "dynamic_batching",
                                                            "parameters",
                                                            "model_warmup",
                                                            "model_transaction_policy"};

@@ -79,6 +79,34 @@ Status ValidateTensors(std::string_view kind, const std::vector<TensorConfig>& t
   return Status();
 }
 
+Status ValidatePriorities(const DynamicBatching& batching) {
+  const uint64_t levels = batching.priority_levels;
+  const uint64_t standard = batching.default_priority_level;
+  if (levels > 0 && (standard < 1 || standard > levels)) {
+    return InvalidArgumentError(
+        StrCat("dynamic_batching.default_priority_level ", standard, ": must be from 1 to priority_levels ", levels));
+  }
+  for (const auto& [level, policy] : batching.priority_queue_policies) {
+    if (level < 1 || level > levels) {
+      return InvalidArgumentError(
+          StrCat("dynamic_batching.priority_queue_policy ", level, ": must be from 1 to priority_levels ", levels));
+    }
+  }
+  if (!batching.preserve_ordering) return Status();
+  const auto delays = [](const QueuePolicy& policy) {
+    return policy.timeout_action == QueuePolicy::TimeoutAction::kDelay;
+  };
+  const bool any_delays =
+      delays(batching.default_queue_policy) ||
+      std::ranges::any_of(batching.priority_queue_policies, [&](const auto& p) { return delays(p.second); });
+  if (levels > 1 || any_delays) {
+    return InvalidArgumentError(
+        "dynamic_batching.preserve_ordering: not with several priority_levels nor with timeout_action DELAY, which "
+        "change the order");
+  }
+  return Status();
+}
+
 Status ValidateBatching(const ModelConfig& config) {
   if (config.max_batch_size < 0) {
     return InvalidArgumentError(StrCat("max_batch_size ", config.max_batch_size, ": must be 0 or more"));
@@ -90,7 +118,7 @@ Status ValidateBatching(const ModelConfig& config) {
                                          ": must be from 1 to max_batch_size ", config.max_batch_size));
     }
   }
-  return Status();
+  return ValidatePriorities(*config.dynamic_batching);
 }
 
 bool StaysInside(std::string_view path) { return !path.starts_with('/') && path.find("..") == std::string_view::npos; }

@@ -66,13 +66,8 @@ std::string_view ModelStateName(ModelState state) {
   return "UNKNOWN";
 }
 
-ModelRepository::ModelRepository(Options options, std::map<std::string, Backend*> backends, Clock& clock,
-                                 CompletionPool& completions, Callbacks callbacks)
-    : options_(std::move(options)),
-      backends_(std::move(backends)),
-      clock_(clock),
-      completions_(completions),
-      callbacks_(std::move(callbacks)) {}
+ModelRepository::ModelRepository(Options options, Environment environment, Callbacks callbacks)
+    : options_(std::move(options)), environment_(std::move(environment)), callbacks_(std::move(callbacks)) {}
 
 ModelRepository::~ModelRepository() { Stop(); }
 
@@ -152,8 +147,9 @@ void ModelRepository::LoadLoop() {
 
 void ModelRepository::Load(const LoadJob& job) {
   const std::string path = StrCat(job.config.directory, "/", job.version, "/", job.config.default_model_filename);
-  const TimePoint start = clock_.Now();
-  const ModelVersion::Environment environment{clock_, completions_, stopping_};
+  const TimePoint start = environment_.clock.Now();
+  const ModelVersion::Environment environment{environment_.clock, environment_.completions, stopping_,
+                                              environment_.timer, environment_.budget};
   auto version =
       std::make_shared<ModelVersion>(job.config, job.version, environment,
                                      ModelVersion::Options{path, job.threads, options_.queue, options_.warmup_budget});
@@ -162,7 +158,7 @@ void ModelRepository::Load(const LoadJob& job) {
   if (!std::filesystem::is_regular_file(path, error)) {
     status = UnavailableError(StrCat(path, error ? StrCat(": ", error.message()) : std::string(" is not a file")));
   } else {
-    status = StartGuarded(*version, *backends_.at(job.config.platform));
+    status = StartGuarded(*version, *environment_.backends.at(job.config.platform));
     // What contradicts the model is the configuration's fault, so the message says where that is.
     if (status.code() == StatusCode::kInvalidArgument) {
       status = status.WithPrefix(StrCat(job.config.directory, "/config.pbtxt: "));
@@ -172,7 +168,7 @@ void ModelRepository::Load(const LoadJob& job) {
     version.reset();
     LogError(StrCat("model ", Describe(job.config.name, job.version), " is not served: ", status.message()));
   } else {
-    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.Now() - start);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(environment_.clock.Now() - start);
     LogInfo(StrCat("model ", Describe(job.config.name, job.version), " is ready after ", took.count(), " ms"));
   }
   Finish(job, std::move(version), status);
@@ -198,8 +194,8 @@ void ModelRepository::Finish(const LoadJob& job, ModelHandle handle, const Statu
 bool ModelRepository::WaitUntilLoaded(TimePoint deadline) {
   MutexLock lock(mutex_);
   while (loading_ > 0) {
-    if (clock_.Now() >= deadline) return false;
-    clock_.WaitUntil(mutex_, changed_, deadline);
+    if (environment_.clock.Now() >= deadline) return false;
+    environment_.clock.WaitUntil(mutex_, changed_, deadline);
   }
   return true;
 }

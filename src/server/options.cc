@@ -103,6 +103,13 @@ void AddOtherFlags(CLI::App& app, ServerOptions& options, Numbers& numbers) {
   app.add_option("--max-queue-bytes", options.max_queue_bytes, "Bytes of input of one model that may wait")
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
+  app.add_option("--max-server-queue-size", options.max_server_queue_size, "Requests of all models that may wait")
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
+  app.add_option("--max-server-queue-bytes", options.max_server_queue_bytes,
+                 "Bytes of input of all models that may wait")
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
   app.add_option("--warmup-budget-secs", numbers.warmup_seconds,
                  "Seconds that a model may spend on warming batch sizes before it is ready")
       ->check(CLI::Range(int64_t{0}, int64_t{86400}))

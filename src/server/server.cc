@@ -6,6 +6,8 @@
 #include "backend/torchscript_backend.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "batching/expiry_timer.h"
+#include "batching/server_budget.h"
 #include "execution/completion_pool.h"
 #include "ferry/clock.h"
 #include "ferry/model_repository.h"
@@ -24,11 +26,14 @@ constexpr int kCompletionThreads = 2;
 constexpr Duration kGrace = std::chrono::seconds(1);
 
 ModelRepository::Options RepositoryOptions(const ServerOptions& options, int cores) {
-  return {options.model_repositories,
-          options.model_load_threads,
-          cores,
-          {static_cast<size_t>(options.max_queue_size), options.max_queue_bytes},
-          options.warmup_budget};
+  QueueLimits queue;
+  queue.policy.max_requests = static_cast<size_t>(options.max_queue_size);
+  queue.max_bytes = options.max_queue_bytes;
+  return {options.model_repositories, options.model_load_threads, cores, queue, options.warmup_budget};
+}
+
+ServerBudget::Limits BudgetLimits(const ServerOptions& options) {
+  return {static_cast<size_t>(options.max_server_queue_size), options.max_server_queue_bytes};
 }
 
 GrpcServer::Options GrpcOptions(const ServerOptions& options, int cores) {
@@ -37,11 +42,13 @@ GrpcServer::Options GrpcOptions(const ServerOptions& options, int cores) {
           options.server_id,    options.strict_readiness};
 }
 
-std::string MetricsText(const ModelRepository& repository) {
+std::string MetricsText(const ModelRepository& repository, TimePoint now) {
   std::vector<ModelMetrics> models;
   for (const ModelHandle& model : repository.ReadyModels()) {
+    const TimePoint oldest = model->OldestApprox().value_or(now);
     models.push_back({model->config().name, model->version(), model->config().metric_tags,
-                      model->statistics().Snapshot(), model->PendingApprox()});
+                      model->statistics().Snapshot(), model->PendingApprox(),
+                      std::max(now - oldest, Duration::zero())});
   }
   return PrometheusText(models);
 }
@@ -55,11 +62,15 @@ struct Server::Parts {
         cores(AvailableCores()),
         backend(MakeTorchScriptBackend()),
         completions(kCompletionThreads),
-        repository(RepositoryOptions(options, cores), {{"pytorch_libtorch", backend.get()}}, clock, completions,
+        timer(clock),
+        budget(BudgetLimits(options)),
+        repository(RepositoryOptions(options, cores),
+                   {{{"pytorch_libtorch", backend.get()}}, clock, completions, &timer, &budget},
                    {[this](const std::string& model, bool ready) { grpc.SetModelServing(model, ready); },
                     [this] { OnLoaded(); }}),
         grpc(GrpcOptions(options, cores), repository, admission, clock),
-        metrics({options.metrics_address, options.metrics_port}, [this] { return MetricsText(repository); }) {}
+        metrics({options.metrics_address, options.metrics_port},
+                [this] { return MetricsText(repository, clock.Now()); }) {}
 
   // The repository's threads report to the gRPC server, which is destroyed before it.
   ~Parts() { repository.Stop(); }
@@ -100,6 +111,8 @@ struct Server::Parts {
   SystemClock clock;
   const std::unique_ptr<Backend> backend;
   CompletionPool completions;
+  ExpiryTimer timer;
+  ServerBudget budget;
   Admission admission;
   ModelRepository repository;
   GrpcServer grpc;

@@ -5,6 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "batching/expiry_timer.h"
+#include "batching/server_budget.h"
 #include "support/fake_clock.h"
 #include "support/requests.h"
 #include "support/status_matchers.h"
@@ -19,20 +21,22 @@ BatchLimits Limits(int64_t max_rows, Duration delay = {}, std::vector<int64_t> p
   return {max_rows, true, std::move(preferred), delay};
 }
 
+QueueLimits AtMost(size_t requests) { return {.policy = {.max_requests = requests}}; }
+
 class BatcherTest : public ::testing::Test {
  protected:
   std::future<std::optional<Batch>> NextBatchInThread(Batcher& batcher) {
     return std::async(std::launch::async, [&batcher] { return batcher.NextBatch(); });
   }
 
-  uint64_t Rejected() { return statistics_.Snapshot().failures[static_cast<int>(FailureReason::kRejected)]; }
+  uint64_t Counted(Failure failure) { return statistics_.Snapshot().failures[static_cast<int>(failure)]; }
 
   FakeClock clock_;
   ModelStatistics statistics_;
 };
 
 TEST_F(BatcherTest, GivesWhatWaitsAsOneBatch) {
-  Batcher batcher(Limits(8), {}, clock_, statistics_);
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
   for (int i = 0; i < 3; ++i) batcher.Submit(MakeRows(2, 4).request);
   EXPECT_EQ(batcher.PendingApprox(), 3u);
   const std::optional<Batch> batch = batcher.NextBatch();
@@ -43,7 +47,7 @@ TEST_F(BatcherTest, GivesWhatWaitsAsOneBatch) {
 }
 
 TEST_F(BatcherTest, AWaitingInstanceGetsALoneRequestAtOnce) {
-  Batcher batcher(Limits(8), {}, clock_, statistics_);
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
   auto next = NextBatchInThread(batcher);
   clock_.BlockUntilSomeoneWaitsFor(kNever);
   batcher.Submit(MakeRows(1, 4).request);
@@ -51,7 +55,7 @@ TEST_F(BatcherTest, AWaitingInstanceGetsALoneRequestAtOnce) {
 }
 
 TEST_F(BatcherTest, SendsAPartialBatchWhenItsOldestRequestReachesTheDelay) {
-  Batcher batcher(Limits(8, milliseconds(5)), {}, clock_, statistics_);
+  Batcher batcher(Limits(8, milliseconds(5)), {}, {clock_, statistics_});
   const TimePoint start = clock_.Now();
   batcher.Submit(MakeRows(1, 4).request);
   clock_.AdvanceBy(milliseconds(2));
@@ -63,7 +67,7 @@ TEST_F(BatcherTest, SendsAPartialBatchWhenItsOldestRequestReachesTheDelay) {
 }
 
 TEST_F(BatcherTest, AnInstanceThatWaitedForNothingLearnsOfTheDelay) {
-  Batcher batcher(Limits(8, milliseconds(5)), {}, clock_, statistics_);
+  Batcher batcher(Limits(8, milliseconds(5)), {}, {clock_, statistics_});
   auto next = NextBatchInThread(batcher);
   clock_.BlockUntilSomeoneWaitsFor(kNever);
   batcher.Submit(MakeRows(1, 4).request);
@@ -73,7 +77,7 @@ TEST_F(BatcherTest, AnInstanceThatWaitedForNothingLearnsOfTheDelay) {
 }
 
 TEST_F(BatcherTest, AFullBatchLeavesBeforeTheDelay) {
-  Batcher batcher(Limits(2, milliseconds(5)), {}, clock_, statistics_);
+  Batcher batcher(Limits(2, milliseconds(5)), {}, {clock_, statistics_});
   auto next = NextBatchInThread(batcher);
   clock_.BlockUntilSomeoneWaitsFor(kNever);
   batcher.Submit(MakeRows(1, 4).request);
@@ -83,7 +87,7 @@ TEST_F(BatcherTest, AFullBatchLeavesBeforeTheDelay) {
 
 // When one instance leaves with a full batch, its timer must not leave with it.
 TEST_F(BatcherTest, ARequestLeftBehindIsStillTimed) {
-  Batcher batcher(Limits(2, milliseconds(5)), {}, clock_, statistics_);
+  Batcher batcher(Limits(2, milliseconds(5)), {}, {clock_, statistics_});
   auto first = NextBatchInThread(batcher);
   auto second = NextBatchInThread(batcher);
   clock_.BlockUntilSomeoneWaitsFor(kNever);
@@ -95,7 +99,7 @@ TEST_F(BatcherTest, ARequestLeftBehindIsStillTimed) {
 }
 
 TEST_F(BatcherTest, DifferentShapesLeaveInBatchesOfTheirOwn) {
-  Batcher batcher(Limits(2), {}, clock_, statistics_);
+  Batcher batcher(Limits(2), {}, {clock_, statistics_});
   for (const int width : {4, 5, 4, 5}) batcher.Submit(MakeRows(1, width).request);
   for (const int width : {4, 5}) {
     const std::optional<Batch> batch = batcher.NextBatch();
@@ -105,18 +109,18 @@ TEST_F(BatcherTest, DifferentShapesLeaveInBatchesOfTheirOwn) {
 }
 
 TEST_F(BatcherTest, AFullQueueRefusesAtOnceAndCounts) {
-  Batcher batcher(Limits(8), {.max_requests = 2}, clock_, statistics_);
+  Batcher batcher(Limits(8), AtMost(2), {clock_, statistics_});
   batcher.Submit(MakeRows(1, 4).request);
   batcher.Submit(MakeRows(1, 4).request);
   TestRequest third = MakeRows(1, 4);
   batcher.Submit(std::move(third.request));
   EXPECT_THAT(third.answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("Exceeds maximum queue size")));
   EXPECT_EQ(batcher.PendingApprox(), 2u);
-  EXPECT_EQ(Rejected(), 1u);
+  EXPECT_EQ(Counted(Failure::kQueueFull), 1u);
 }
 
 TEST_F(BatcherTest, BytesAreBoundedToo) {
-  Batcher batcher(Limits(8), {.max_bytes = 40}, clock_, statistics_);
+  Batcher batcher(Limits(8), QueueLimits{.max_bytes = 40}, {clock_, statistics_});
   batcher.Submit(MakeRows(2, 4).request);
   TestRequest second = MakeRows(1, 4);
   batcher.Submit(std::move(second.request));
@@ -127,7 +131,7 @@ TEST_F(BatcherTest, BytesAreBoundedToo) {
 }
 
 TEST_F(BatcherTest, AfterCloseWhatWaitsLeavesWithoutDelayAndThenNothing) {
-  Batcher batcher(Limits(8, milliseconds(5)), {}, clock_, statistics_);
+  Batcher batcher(Limits(8, milliseconds(5)), {}, {clock_, statistics_});
   batcher.Submit(MakeRows(1, 4).request);
   batcher.Close();
   EXPECT_EQ(batcher.NextBatch()->requests.size(), 1u);
@@ -135,7 +139,7 @@ TEST_F(BatcherTest, AfterCloseWhatWaitsLeavesWithoutDelayAndThenNothing) {
 }
 
 TEST_F(BatcherTest, HurryEndsTheWaitForCompanionsAndGoesOnAccepting) {
-  Batcher batcher(Limits(8, milliseconds(5)), {}, clock_, statistics_);
+  Batcher batcher(Limits(8, milliseconds(5)), {}, {clock_, statistics_});
   batcher.Submit(MakeRows(1, 4).request);
   auto next = NextBatchInThread(batcher);
   clock_.BlockUntilSomeoneWaitsFor(clock_.Now() + milliseconds(5));
@@ -146,7 +150,7 @@ TEST_F(BatcherTest, HurryEndsTheWaitForCompanionsAndGoesOnAccepting) {
 }
 
 TEST_F(BatcherTest, CloseWakesWaitingInstances) {
-  Batcher batcher(Limits(8), {}, clock_, statistics_);
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
   auto next = NextBatchInThread(batcher);
   clock_.BlockUntilSomeoneWaitsFor(kNever);
   batcher.Close();
@@ -154,7 +158,7 @@ TEST_F(BatcherTest, CloseWakesWaitingInstances) {
 }
 
 TEST_F(BatcherTest, AClosedBatcherRefuses) {
-  Batcher batcher(Limits(8), {}, clock_, statistics_);
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
   batcher.Close();
   TestRequest late = MakeRows(1, 4);
   batcher.Submit(std::move(late.request));
@@ -162,13 +166,163 @@ TEST_F(BatcherTest, AClosedBatcherRefuses) {
 }
 
 TEST_F(BatcherTest, AbortAnswersWhatWaits) {
-  Batcher batcher(Limits(8), {}, clock_, statistics_);
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
   TestRequest waiting = MakeRows(1, 4);
   batcher.Submit(std::move(waiting.request));
   batcher.Abort(UnavailableError("shutting down"));
   EXPECT_THAT(waiting.answer.get(), HasStatus(StatusCode::kUnavailable, "shutting down"));
   EXPECT_FALSE(batcher.NextBatch());
-  EXPECT_EQ(Rejected(), 1u);
+  EXPECT_EQ(Counted(Failure::kStopping), 1u);
+}
+
+// Expiry, cancels and the server's budget
+
+TEST_F(BatcherTest, TheTimerAnswersATimeoutWhileEveryInstanceIsBusy) {
+  ExpiryTimer timer(clock_);
+  Batcher batcher(Limits(8), {.policy = {.timeout = milliseconds(50)}}, {clock_, statistics_, &timer});
+  TestRequest waiting = MakeRows(1, 4);
+  batcher.Submit(std::move(waiting.request));
+  clock_.BlockUntilSomeoneWaitsFor(clock_.Now() + milliseconds(50));
+  clock_.AdvanceBy(milliseconds(50));
+  EXPECT_THAT(waiting.answer.get(), HasStatus(StatusCode::kUnavailable, "Request timeout expired"));
+  EXPECT_EQ(batcher.PendingApprox(), 0u);
+  EXPECT_EQ(Counted(Failure::kTimeout), 1u);
+}
+
+TEST_F(BatcherTest, TheTimerLearnsOfAnEarlierExpiry) {
+  ExpiryTimer timer(clock_);
+  Batcher batcher(Limits(8), {.policy = {.timeout = milliseconds(50)}}, {clock_, statistics_, &timer});
+  TestRequest first = MakeRows(1, 4);
+  TestRequest second = MakeRows(1, 4);
+  second.request->deadline = clock_.Now() + milliseconds(10);
+  batcher.Submit(std::move(first.request));
+  clock_.BlockUntilSomeoneWaitsFor(clock_.Now() + milliseconds(50));
+  batcher.Submit(std::move(second.request));
+  clock_.BlockUntilSomeoneWaitsFor(clock_.Now() + milliseconds(10));
+  clock_.AdvanceBy(milliseconds(10));
+  EXPECT_THAT(second.answer.get(), HasStatus(StatusCode::kDeadlineExceeded, HasSubstr("deadline")));
+  EXPECT_EQ(Counted(Failure::kDeadline), 1u);
+  clock_.BlockUntilSomeoneWaitsFor(clock_.Now() + milliseconds(40));
+  clock_.AdvanceBy(milliseconds(40));
+  EXPECT_THAT(first.answer.get(), HasStatus(StatusCode::kUnavailable, "Request timeout expired"));
+}
+
+TEST_F(BatcherTest, WhatIsPastItsDeadlineNeverRuns) {
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
+  TestRequest late = MakeRows(1, 4);
+  late.request->deadline = clock_.Now() + milliseconds(10);
+  batcher.Submit(std::move(late.request));
+  TestRequest good = MakeRows(1, 4);
+  batcher.Submit(std::move(good.request));
+  clock_.AdvanceBy(milliseconds(10));
+  EXPECT_EQ(batcher.NextBatch()->requests.size(), 1u);
+  EXPECT_THAT(late.answer.get(), HasStatus(StatusCode::kDeadlineExceeded, HasSubstr("deadline")));
+}
+
+TEST_F(BatcherTest, ACancelledRequestThatWaitsNeverRuns) {
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
+  TestRequest given_up = MakeRows(1, 4);
+  given_up.request->ticket = 7;
+  batcher.Submit(std::move(given_up.request));
+  batcher.Cancel(7);
+  EXPECT_THAT(given_up.answer.get(), HasStatus(StatusCode::kCancelled, HasSubstr("gave")));
+  EXPECT_EQ(batcher.PendingApprox(), 0u);
+  EXPECT_EQ(Counted(Failure::kCancelled), 1u);
+  batcher.Cancel(7);
+  EXPECT_EQ(Counted(Failure::kCancelled), 1u);
+}
+
+TEST_F(BatcherTest, ACancelAtTheDeadlineCountsAsThat) {
+  Batcher batcher(Limits(8), {}, {clock_, statistics_});
+  TestRequest given_up = MakeRows(1, 4);
+  given_up.request->ticket = 7;
+  given_up.request->deadline = clock_.Now() + milliseconds(5);
+  batcher.Submit(std::move(given_up.request));
+  batcher.Cancel(7);
+  EXPECT_EQ(Counted(Failure::kDeadline), 1u);
+}
+
+TEST_F(BatcherTest, AnInstanceLooksAgainAfterACancel) {
+  Batcher batcher(Limits(4, milliseconds(5)), {}, {clock_, statistics_});
+  auto next = NextBatchInThread(batcher);
+  clock_.BlockUntilSomeoneWaitsFor(kNever);
+  TestRequest oldest = MakeRows(1, 4);
+  oldest.request->ticket = 7;
+  const TimePoint start = clock_.Now();
+  batcher.Submit(std::move(oldest.request));
+  clock_.AdvanceBy(milliseconds(1));
+  batcher.Submit(MakeRows(1, 4).request);
+  batcher.Cancel(7);
+  clock_.AdvanceBy(milliseconds(4));  // the cancelled request's delay
+  clock_.BlockUntilSomeoneWaitsFor(start + milliseconds(6));
+  clock_.AdvanceBy(milliseconds(1));
+  EXPECT_EQ(next.get()->requests.size(), 1u);
+}
+
+TEST_F(BatcherTest, EachLevelHasABoundOfItsOwn) {
+  QueueLimits limits{.levels = 2, .default_level = 2, .policy = {.max_requests = 10}};
+  limits.level_policies[1].max_requests = 1;
+  Batcher batcher(Limits(8), limits, {clock_, statistics_});
+  std::vector<TestRequest> urgent;
+  for (int i = 0; i < 2; ++i) {
+    urgent.push_back(MakeRows(1, 4));
+    urgent.back().request->priority = 1;
+    batcher.Submit(std::move(urgent.back().request));
+  }
+  batcher.Submit(MakeRows(1, 4).request);
+  EXPECT_THAT(urgent[1].answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("1 requests wait")));
+  EXPECT_EQ(batcher.PendingApprox(), 2u);
+}
+
+TEST_F(BatcherTest, TheServerHasABoundOverAllModels) {
+  ServerBudget budget({.max_requests = 2, .max_bytes = 100});
+  ModelStatistics other_statistics;
+  Batcher batcher(Limits(8), {}, {clock_, statistics_, nullptr, &budget});
+  Batcher other(Limits(8), {}, {clock_, other_statistics, nullptr, &budget});
+  batcher.Submit(MakeRows(1, 4).request);
+  other.Submit(MakeRows(1, 4).request);
+  TestRequest third = MakeRows(1, 4);
+  batcher.Submit(std::move(third.request));
+  EXPECT_THAT(third.answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("of the server")));
+  EXPECT_EQ(Counted(Failure::kServerFull), 1u);
+  other.NextBatch();
+  batcher.Submit(MakeRows(1, 4).request);
+  EXPECT_EQ(batcher.PendingApprox(), 2u);
+}
+
+TEST_F(BatcherTest, WhateverLeavesGivesTheServersBudgetBack) {
+  ServerBudget budget({.max_requests = 3, .max_bytes = 1000});
+  for (int round = 0; round < 4; ++round) {
+    Batcher batcher(Limits(1), {.policy = {.timeout = milliseconds(1)}}, {clock_, statistics_, nullptr, &budget});
+    std::vector<TestRequest> made;
+    for (uint64_t ticket = 1; ticket <= 3; ++ticket) {
+      made.push_back(MakeRows(1, 4));
+      made.back().request->ticket = ticket;
+      batcher.Submit(std::move(made.back().request));
+    }
+    EXPECT_EQ(batcher.PendingApprox(), 3u);
+    batcher.Cancel(1);
+    batcher.NextBatch();
+    clock_.AdvanceBy(milliseconds(1));
+    batcher.Expire();
+    EXPECT_EQ(batcher.PendingApprox(), 0u);
+  }
+}
+
+TEST_F(BatcherTest, CountsWhyEachBatchLeft) {
+  Batcher batcher(Limits(4, milliseconds(5), {3}), {}, {clock_, statistics_});
+  const auto next = [&](std::vector<int64_t> rows, Duration wait) {
+    for (const int64_t each : rows) batcher.Submit(MakeRows(each, 4).request);
+    clock_.AdvanceBy(wait);
+    batcher.NextBatch();
+  };
+  next({2, 2}, Duration::zero());  // full
+  next({2, 1}, Duration::zero());  // preferred
+  next({1}, milliseconds(5));      // delay
+  next({2, 4}, Duration::zero());  // cannot grow
+  next({}, Duration::zero());      // full: the 4 that were left
+  const StatisticsSnapshot counts = statistics_.Snapshot();
+  EXPECT_THAT(counts.dispatches, ::testing::ElementsAre(2, 1, 1, 1, 0));
 }
 
 // Many submitters and instances at once, several shapes, a delay that only the fake clock ends: each request leaves once,
@@ -176,7 +330,7 @@ TEST_F(BatcherTest, AbortAnswersWhatWaits) {
 TEST_F(BatcherTest, EachRequestLeavesOnceUnderConcurrency) {
   constexpr int kSubmitters = 4;
   constexpr int kEach = 500;
-  Batcher batcher(Limits(8, milliseconds(1), {4}), {.max_requests = kSubmitters * kEach}, clock_, statistics_);
+  Batcher batcher(Limits(8, milliseconds(1), {4}), AtMost(kSubmitters * kEach), {clock_, statistics_});
   std::atomic<int> answered = 0;
   const auto instance = [&] {
     while (std::optional<Batch> batch = batcher.NextBatch()) {

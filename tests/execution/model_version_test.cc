@@ -108,7 +108,7 @@ TEST_F(ModelVersionTest, AFailingModelFailsTheBatchAndGoesOn) {
   TestRequest good = MakeRows(1, 1, 1);
   model->Submit(std::move(good.request));
   EXPECT_EQ(AnswerOf(good)[0], 2);
-  EXPECT_EQ(model->statistics().Snapshot().failures[static_cast<int>(FailureReason::kBackend)], 1u);
+  EXPECT_EQ(model->statistics().Snapshot().failures[static_cast<int>(Failure::kModel)], 1u);
 }
 
 TEST_F(ModelVersionTest, NobodyGetsRowsOfAnOutputThatCannotBeSplit) {

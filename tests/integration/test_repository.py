@@ -208,10 +208,6 @@ def test_b092_legal_config_is_served(legal, name):
 
 WARNED = {
     "response_cache": "response_cache { enable: true }",
-    "priority_levels": "dynamic_batching { priority_levels: 3 default_priority_level: 2 }",
-    "preserve_ordering": "dynamic_batching { preserve_ordering: true }",
-    "default_timeout_microseconds":
-        "dynamic_batching { default_queue_policy { default_timeout_microseconds: 1000000 } }",
     "rate_limiter": 'instance_group { kind: KIND_CPU rate_limiter { resources { name: "R" count: 1 } } }',
 }
 

@@ -44,14 +44,33 @@ TEST(ModelStatisticsTest, EachBatchSizeIsCountedOncePerExecution) {
 
 TEST(ModelStatisticsTest, FailuresAreCountedByReason) {
   ModelStatistics statistics;
-  statistics.RecordFailure(FailureReason::kRejected, microseconds(3));
-  statistics.RecordFailure(FailureReason::kBackend, microseconds(4));
-  statistics.RecordFailure(FailureReason::kBackend, microseconds(5));
+  statistics.RecordFailure(Failure::kQueueFull, microseconds(3));
+  statistics.RecordFailure(Failure::kModel, microseconds(4));
+  statistics.RecordFailure(Failure::kModel, microseconds(5));
   const StatisticsSnapshot counts = statistics.Snapshot();
   EXPECT_EQ(counts.fail.count, 3u);
   EXPECT_EQ(counts.fail.total, microseconds(12));
-  EXPECT_EQ(counts.failures[static_cast<int>(FailureReason::kRejected)], 1u);
-  EXPECT_EQ(counts.failures[static_cast<int>(FailureReason::kBackend)], 2u);
+  EXPECT_EQ(counts.failures[static_cast<int>(Failure::kQueueFull)], 1u);
+  EXPECT_EQ(counts.failures[static_cast<int>(Failure::kModel)], 2u);
+}
+
+TEST(ModelStatisticsTest, QueueTimesFallIntoTheirBuckets) {
+  ModelStatistics statistics;
+  // Waited 80 and 40 µs, and then exactly the first bound, 100 µs, and one more.
+  statistics.RecordBatch(2, kTimes, kTwo);
+  statistics.RecordBatch(2, {At(120), At(120), At(120), At(120)},
+                         std::vector<RequestTimes>{{At(20), At(20)}, {At(19), At(19)}});
+  const StatisticsSnapshot counts = statistics.Snapshot();
+  EXPECT_EQ(counts.queue_times[0], 3u);
+  EXPECT_EQ(counts.queue_times[1], 1u);
+}
+
+TEST(ModelStatisticsTest, EachFailureHasOneOfTritonsReasons) {
+  EXPECT_EQ(ReasonOf(Failure::kBadRequest), FailureReason::kRejected);
+  EXPECT_EQ(ReasonOf(Failure::kTimeout), FailureReason::kRejected);
+  EXPECT_EQ(ReasonOf(Failure::kDeadline), FailureReason::kCanceled);
+  EXPECT_EQ(ReasonOf(Failure::kCancelled), FailureReason::kCanceled);
+  EXPECT_EQ(ReasonOf(Failure::kModel), FailureReason::kBackend);
 }
 
 TEST(ModelStatisticsTest, ASnapshotNeverShowsHalfABatch) {

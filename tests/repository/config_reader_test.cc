@@ -55,11 +55,44 @@ metric_tags { key: "team" value: "vision" }
 )");
   EXPECT_THAT(config.dynamic_batching->preferred_batch_sizes, ElementsAre(4, 8));
   EXPECT_EQ(config.dynamic_batching->max_queue_delay, std::chrono::microseconds(500));
-  EXPECT_EQ(config.max_queue_size, 16u);
+  EXPECT_EQ(config.dynamic_batching->default_queue_policy.max_queue_size, 16u);
   EXPECT_EQ(config.instance_count, 3);
   EXPECT_THAT(std::get<SpecificVersions>(config.version_policy).versions, ElementsAre(3, 1));
   EXPECT_EQ(config.parameters.at("INFERENCE_MODE"), "true");
   EXPECT_EQ(config.metric_tags.at("team"), "vision");
+}
+
+TEST(ConfigReaderTest, ReadsPrioritiesAndTheirPolicies) {
+  const DynamicBatching batching = *ConfigWith(R"(
+dynamic_batching {
+  priority_levels: 3
+  default_priority_level: 2
+  default_queue_policy { default_timeout_microseconds: 200 timeout_action: DELAY }
+  priority_queue_policy { key: 3 value { allow_timeout_override: true max_queue_size: 5 } }
+}
+)")
+                                        .dynamic_batching;
+  EXPECT_EQ(batching.priority_levels, 3u);
+  EXPECT_EQ(batching.default_priority_level, 2u);
+  EXPECT_EQ(batching.default_queue_policy.default_timeout, std::chrono::microseconds(200));
+  EXPECT_EQ(batching.default_queue_policy.timeout_action, QueuePolicy::TimeoutAction::kDelay);
+  ASSERT_TRUE(batching.priority_queue_policies.contains(3));
+  EXPECT_TRUE(batching.priority_queue_policies.at(3).allow_timeout_override);
+  EXPECT_EQ(batching.priority_queue_policies.at(3).max_queue_size, 5u);
+}
+
+TEST(ConfigReaderTest, RefusesContradictoryPriorities) {
+  const auto refused = [](const char* batching, const char* message) {
+    EXPECT_THAT(ParseWith(StrCat("dynamic_batching { ", batching, " }")),
+                HasStatus(StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  refused("priority_levels: 2", "default_priority_level 0: must be from 1 to priority_levels 2");
+  refused("priority_levels: 2 default_priority_level: 3", "default_priority_level 3");
+  refused("priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 3 value { } }",
+          "priority_queue_policy 3");
+  refused("priority_queue_policy { key: 1 value { } }", "priority_queue_policy 1: must be from 1 to priority_levels 0");
+  refused("preserve_ordering: true priority_levels: 2 default_priority_level: 1", "preserve_ordering");
+  refused("preserve_ordering: true default_queue_policy { timeout_action: DELAY }", "preserve_ordering");
 }
 
 TEST(ConfigReaderTest, CallersSeeTheUsersConfigurationWithDefaultsFilledIn) {
@@ -166,14 +199,11 @@ TEST(ConfigReaderTest, WarmupSamplesFitTheInputs) {
 
 TEST(ConfigReaderTest, NamesFieldsWithoutEffect) {
   const ReadConfig read = ParseWith(R"(
-dynamic_batching { preserve_ordering: true default_queue_policy { max_queue_size: 3 timeout_action: DELAY } }
 optimization { graph { level: 1 } }
 response_cache { enable: true }
 )")
                               .value();
-  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("'dynamic_batching.preserve_ordering'"),
-                                         HasSubstr("'dynamic_batching.default_queue_policy.timeout_action'"),
-                                         HasSubstr("'optimization'"), HasSubstr("'response_cache'")));
+  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("'optimization'"), HasSubstr("'response_cache'")));
 }
 
 TEST(ConfigReaderTest, ReadsLabelsFromTheModelsFolder) {

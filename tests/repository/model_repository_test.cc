@@ -43,7 +43,7 @@ class ModelRepositoryTest : public ::testing::Test {
   ModelRepository& Load(std::vector<std::string> folders = {}) {
     if (folders.empty()) folders = {folder_};
     repository_.emplace(ModelRepository::Options{folders, 4, 2, {}, std::chrono::seconds(30)},
-                        std::map<std::string, Backend*>{{"pytorch_libtorch", &backend_}}, clock_, pool_,
+                        ModelRepository::Environment{{{"pytorch_libtorch", &backend_}}, clock_, pool_},
                         ModelRepository::Callbacks{[this](const std::string& model, bool ready) {
                                                      const std::lock_guard lock(mutex_);
                                                      readiness_[model] = ready;
@@ -149,7 +149,7 @@ TEST_F(ModelRepositoryTest, HiddenFoldersAreNoModels) {
 TEST_F(ModelRepositoryTest, AnEmptyRepositoryIsLoadedAtOnce) { EXPECT_TRUE(Load().AllReady()); }
 
 TEST_F(ModelRepositoryTest, AFolderThatCannotBeReadIsAnErrorOfTheStart) {
-  ModelRepository repository({{"/no/such/folder"}, 1, 1, {}, {}}, {}, clock_, pool_,
+  ModelRepository repository({{"/no/such/folder"}, 1, 1, {}, {}}, {{}, clock_, pool_},
                              {[](const std::string&, bool) {}, [] {}});
   EXPECT_THAT(repository.Start(), HasStatus(StatusCode::kUnavailable, HasSubstr("/no/such/folder")));
 }

@@ -87,7 +87,7 @@ Status InferCall::Submit() {
   if (!model.ok()) return model.status();
   Result<ValidRequest> valid = ValidateRequest((*model)->config(), (*message)->ToWire());
   if (!valid.ok()) {
-    (*model)->statistics().RecordFailure(FailureReason::kRejected, environment_.clock.Now() - arrival_);
+    (*model)->statistics().RecordFailure(Failure::kBadRequest, environment_.clock.Now() - arrival_);
     return valid.status().WithPrefix(RequestPrefix(proto.id()));
   }
   SubmitTo(*model, *std::move(message), *std::move(valid));
@@ -98,6 +98,10 @@ void InferCall::SubmitTo(const ModelHandle& model, std::shared_ptr<InferMessage>
   AnswerPlan plan{model, message->proto().id(), valid.outputs, std::move(valid.top_classes)};
   auto request = std::make_unique<InferRequest>([this, plan = std::move(plan)](Result<InferResponse> result) {
     if (!result.ok()) return Fail(result.status().WithPrefix(RequestPrefix(plan.id)));
+    if (given_up_) {
+      plan.model->statistics().RecordDroppedReply();
+      return Fail(CancelledError("the client gave the request up"));
+    }
     Result<grpc::ByteBuffer> response = BuildAnswer(plan, std::move(result).value());
     if (!response.ok()) return Fail(response.status().WithPrefix(RequestPrefix(plan.id)));
     Answer(*response);
@@ -108,11 +112,25 @@ void InferCall::SubmitTo(const ModelHandle& model, std::shared_ptr<InferMessage>
   request->rows = valid.rows;
   request->input_bytes = message_bytes_;
   request->arrival = arrival_;
+  request->deadline = Deadline();
+  request->priority = valid.queue.priority;
+  request->timeout = valid.queue.timeout;
+  request->ticket = Ticket();
+  model_ = model;
   model->Submit(std::move(request));
+}
+
+TimePoint InferCall::Deadline() const {
+  constexpr int64_t kLongestSeconds = 365 * 86400;
+  const gpr_timespec left =
+      gpr_time_sub(gpr_convert_clock_type(context_.raw_deadline(), GPR_CLOCK_MONOTONIC), gpr_now(GPR_CLOCK_MONOTONIC));
+  if (left.tv_sec > kLongestSeconds) return kNever;
+  return environment_.clock.Now() + std::chrono::seconds(left.tv_sec) + std::chrono::nanoseconds(left.tv_nsec);
 }
 
 // Once the operation below is started the call may be deleted by the queue's thread at any moment.
 void InferCall::Answer(const grpc::ByteBuffer& response) {
+  answered_ = true;
   operation_.handle = &InferCall::OnSent;
   stream_.WriteAndFinish(response, grpc::WriteOptions(), grpc::Status::OK, &operation_);
 }
@@ -123,12 +141,19 @@ void InferCall::Fail(const Status& status) {
 }
 
 // `ok` is false when the client is gone, which changes nothing any more.
-void InferCall::OnSent(bool) {
+void InferCall::OnSent(bool ok) {
+  if (answered_ && !ok) model_->statistics().RecordDroppedReply();
   if (admitted_) environment_.admission.Leave();
   Release();
 }
 
-void InferCall::OnDone(bool) { Release(); }
+void InferCall::OnDone(bool) {
+  if (context_.IsCancelled()) {
+    given_up_ = true;
+    if (model_) model_->Cancel(Ticket());
+  }
+  Release();
+}
 
 void InferCall::Release() {
   if (outstanding_.fetch_sub(1) == 1) delete this;

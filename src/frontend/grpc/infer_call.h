@@ -28,6 +28,9 @@ struct InferCallEnvironment {
 // InferCall is one ModelInfer call, from its headers to its answer, driven by the events of a completion queue. It is
 // an async generic call: it sees the headers before the body is read, and bytes instead of messages.
 //
+// A client that gives up, or whose deadline passes, ends its request if that still waits; if it runs already its answer is
+// dropped and counted.
+//
 // States: requested → (headers) → reading → (body) → in the pipeline → finishing. Two events end a call in either
 // order: its answer has been sent, and gRPC is done with it (the client may be gone long before the answer). The call
 // deletes itself after the second, never earlier: the year of crashes behind triton-inference-server/server#7368 was
@@ -58,6 +61,10 @@ class InferCall {
   Status Submit();
   void SubmitTo(const ModelHandle& model, std::shared_ptr<InferMessage> message, ValidRequest valid);
 
+  TimePoint Deadline() const;
+  // By which the request can be cancelled: it waits only while this call lives.
+  uint64_t Ticket() const { return reinterpret_cast<uintptr_t>(this); }
+
   void Answer(const grpc::ByteBuffer& response);
   void Fail(const Status& status);
   void Release();
@@ -70,6 +77,9 @@ class InferCall {
   TimePoint arrival_;
   int64_t message_bytes_ = 0;
   bool admitted_ = false;
+  ModelHandle model_;  // once the request is submitted
+  bool answered_ = false;
+  std::atomic<bool> given_up_ = false;
   Event operation_{this, &InferCall::OnHeaders};
   Event done_{this, &InferCall::OnDone};
   std::atomic<int> outstanding_ = 2;  // sent, done
