@@ -48,6 +48,8 @@ class InferRequest {
   std::vector<int> outputs;
   // What the request adds to a batch: its batch extent, 1 on a model without batching.
   int64_t rows = 1;
+  // What must be equal among requests that share a batch; GroupOf() in src/execution/batch_group.h says what that is.
+  std::vector<int64_t> group;
   // Bytes that the request holds while it waits, for the queue's bound: those of its whole message.
   int64_t input_bytes = 0;
   // When the call had arrived completely; durations in the statistics start here.

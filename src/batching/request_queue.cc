@@ -17,7 +17,7 @@ struct RequestQueue::Waiting {
 
 struct RequestQueue::Bucket {
   uint64_t key = 0;  // under which buckets_ has it
-  std::vector<Shape> shapes;
+  std::vector<int64_t> group;
   std::map<LaneKey, Lane> lanes;  // none of them empty; the order in which their requests leave
   int64_t rows = 0;
   // Where the indexes have it.
@@ -27,27 +27,13 @@ struct RequestQueue::Bucket {
 
 namespace {
 
-// The extents that must agree within a batch: all but the first one, which a batch adds up.
-std::span<const int64_t> SharedExtents(const TensorView& input) {
-  return std::span<const int64_t>(input.shape).subspan(1);
-}
-
-uint64_t Key(const InferRequest& request) {
-  uint64_t hash = 0;
-  for (const TensorView& input : request.inputs) {
-    for (const int64_t extent : SharedExtents(input)) {
-      hash = (hash ^ static_cast<uint64_t>(extent)) * 0x9e3779b97f4a7c15ULL;
-      hash ^= hash >> 32;
-    }
-    hash = hash * 31 + 1;  // so that [2],[3] and [2,3],[] differ
+uint64_t Hash(const std::vector<int64_t>& group) {
+  uint64_t hash = group.size();
+  for (const int64_t part : group) {
+    hash = (hash ^ static_cast<uint64_t>(part)) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
   }
   return hash;
-}
-
-bool SameShapes(const std::vector<Shape>& shapes, const InferRequest& request) {
-  return std::equal(
-      shapes.begin(), shapes.end(), request.inputs.begin(), request.inputs.end(),
-      [](const Shape& shape, const TensorView& input) { return std::ranges::equal(shape, SharedExtents(input)); });
 }
 
 TimePoint After(TimePoint start, Duration duration) { return duration > kNever - start ? kNever : start + duration; }
@@ -103,18 +89,16 @@ TimePoint RequestQueue::NextExpiry() const { return expiries_.empty() ? kNever :
 
 RequestQueue::Bucket& RequestQueue::BucketFor(const InferRequest& request) {
   // Requests that never share a batch need no bucket of their own: one queue in order of arrival.
-  const uint64_t key = batch_limits_.combine ? Key(request) : 0;
+  static const std::vector<int64_t> kOneForAll;
+  const std::vector<int64_t>& group = batch_limits_.combine ? request.group : kOneForAll;
+  const uint64_t key = Hash(group);
   const auto [begin, end] = buckets_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
-    if (!batch_limits_.combine || SameShapes(it->second->shapes, request)) return *it->second;
+    if (it->second->group == group) return *it->second;
   }
   auto bucket = std::make_unique<Bucket>();
   bucket->key = key;
-  for (const TensorView& input : request.inputs) {
-    if (!batch_limits_.combine) break;
-    const auto extents = SharedExtents(input);
-    bucket->shapes.emplace_back(extents.begin(), extents.end());
-  }
+  bucket->group = group;
   return *buckets_.emplace(key, std::move(bucket))->second;
 }
 

@@ -22,8 +22,7 @@ struct Departure {
 };
 Departure DepartAtDeadline(std::unique_ptr<InferRequest> request);
 
-// RequestQueue keeps waiting requests in buckets, one for each combination of input shapes (without the batch extent),
-// and knows at any moment which bucket is the next to look at and whose time is up next.
+// RequestQueue keeps waiting requests in buckets, one for each InferRequest::group, and knows at any moment which bucket is the next to look at and whose time is up next.
 //
 // Cost:      each operation is logarithmic in the number of buckets and of requests with a deadline, and walks at most
 //            the requests of one batch; none walks the queue.

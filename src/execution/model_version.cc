@@ -1,5 +1,6 @@
 #include "ferry/model_version.h"
 
+#include "execution/batch_group.h"
 #include "execution/instance.h"
 #include "execution/response_order.h"
 
@@ -84,6 +85,7 @@ Status ModelVersion::Start(Backend& backend) {
 }
 
 void ModelVersion::Submit(std::unique_ptr<InferRequest> request) {
+  request->group = GroupOf(config_, *request);
   if (order_) order_->Enter(*request);
   batcher_.Submit(std::move(request));
 }

@@ -31,6 +31,7 @@ inline TestRequest MakeRequest(Shape shape, std::vector<float> values, TimePoint
       [promise](Result<InferResponse> result) { promise->set_value(std::move(result)); });
   auto owned = std::make_shared<std::vector<float>>(std::move(values));
   made.request->rows = shape.empty() ? 1 : shape.front();
+  if (!shape.empty()) made.request->group.assign(shape.begin() + 1, shape.end());
   made.request->inputs.push_back({DataType::kFp32, std::move(shape), std::as_bytes(std::span(*owned))});
   made.request->input_bytes = static_cast<int64_t>(owned->size() * sizeof(float));
   made.request->input_owner = std::move(owned);

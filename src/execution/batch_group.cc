@@ -1,0 +1,17 @@
+#include "execution/batch_group.h"
+
+namespace ferry {
+
+std::vector<int64_t> GroupOf(const ModelConfig& config, const InferRequest& request) {
+  std::vector<int64_t> group;
+  if (!config.batches()) return group;
+  for (size_t i = 0; i < config.inputs.size(); ++i) {
+    const Shape& dims = config.inputs[i].dims;
+    for (size_t dim = 0; dim < dims.size(); ++dim) {
+      if (dims[dim] == -1) group.push_back(request.inputs[i].shape[dim + 1]);
+    }
+  }
+  return group;
+}
+
+}  // namespace ferry
