@@ -19,6 +19,17 @@ void CompleteAll(const ModelConfig& config, const Batch& batch, std::span<const 
   }
 }
 
+// Parts of at most `requests` requests each, in order.
+std::vector<Batch> Split(Batch batch, size_t requests) {
+  std::vector<Batch> parts;
+  for (auto& request : batch.requests) {
+    if (parts.empty() || parts.back().requests.size() == requests) parts.emplace_back();
+    parts.back().rows += request->rows;
+    parts.back().requests.push_back(std::move(request));
+  }
+  return parts;
+}
+
 size_t TotalBytes(std::span<const Tensor> tensors) {
   size_t bytes = 0;
   for (const Tensor& tensor : tensors) bytes += tensor.bytes.size();
@@ -52,19 +63,44 @@ Status Instance::WarmUp(std::vector<WarmupRun> plan) {
 }
 
 void Instance::Execute(Batch batch) {
-  BatchTimes times;
-  times.start = parts_.clock.Now();
+  Run run = RunModel(batch);
+  if (run.status.ok()) return Succeed(std::move(batch), std::move(run));
+  const size_t requests = batch.requests.size();
+  if (requests == 1 || !run.divisible) return Fail(batch, run.status);
+  parts_.statistics.RecordRetry();
+  const bool out_of_memory = run.status.code() == StatusCode::kResourceExhausted;
+  for (Batch& part : Split(std::move(batch), out_of_memory ? (requests + 1) / 2 : 1)) Execute(std::move(part));
+}
+
+Instance::Run Instance::RunModel(const Batch& batch) {
+  Run run;
+  run.times.start = parts_.clock.Now();
   const Result<std::span<const TensorView>> inputs = buffer_.Gather(batch);
-  if (!inputs.ok()) return Fail(batch, inputs.status());
-  for (const auto& request : batch.requests) request->input_owner.reset();  // the rows are in the buffer
-  times.input_done = parts_.clock.Now();
+  if (!inputs.ok()) return {inputs.status(), {}, {}, true};
+  run.times.input_done = parts_.clock.Now();
   Result<std::vector<Tensor>> outputs = model_->Run(*inputs);
-  times.infer_done = parts_.clock.Now();
-  const Status status = outputs.ok() ? CheckOutputs(parts_.config, batch.rows, *outputs) : outputs.status();
-  if (!status.ok()) return Fail(batch, status);
-  times.output_done = parts_.clock.Now();
-  RecordSuccess(batch, times);
-  Deliver(std::move(batch), std::move(outputs).value());
+  run.times.infer_done = parts_.clock.Now();
+  if (!outputs.ok()) {
+    // Any other code says that model and configuration contradict each other, which no smaller batch mends.
+    const StatusCode code = outputs.status().code();
+    return {outputs.status(), {}, {}, code == StatusCode::kInternal || code == StatusCode::kResourceExhausted};
+  }
+  run.status = CheckOutputs(parts_.config, batch.rows, *outputs);
+  run.outputs = std::move(outputs).value();
+  run.times.output_done = parts_.clock.Now();
+  return run;
+}
+
+// Counted before the answers leave, so that whoever has an answer finds it counted.
+void Instance::Succeed(Batch batch, Run run) {
+  std::vector<RequestTimes> requests;
+  requests.reserve(batch.requests.size());
+  for (const auto& request : batch.requests) {
+    requests.push_back({request->arrival, request->enqueued});
+    request->input_owner.reset();  // a model that failed would have been given the inputs once more
+  }
+  parts_.statistics.RecordBatch(batch.rows, run.times, requests);
+  Deliver(std::move(batch), std::move(run.outputs));
 }
 
 void Instance::Fail(const Batch& batch, const Status& status) {
@@ -72,14 +108,6 @@ void Instance::Fail(const Batch& batch, const Status& status) {
     parts_.statistics.RecordFailure(Failure::kModel, parts_.clock.Now() - request->arrival);
     request->Complete(status);
   }
-}
-
-// Before the answers leave, so that whoever has an answer finds it counted.
-void Instance::RecordSuccess(const Batch& batch, const BatchTimes& times) {
-  std::vector<RequestTimes> requests;
-  requests.reserve(batch.requests.size());
-  for (const auto& request : batch.requests) requests.push_back({request->arrival, request->enqueued});
-  parts_.statistics.RecordBatch(batch.rows, times, requests);
 }
 
 void Instance::Deliver(Batch batch, std::vector<Tensor> outputs) {

@@ -40,9 +40,20 @@ class Instance {
  private:
   void Main(std::vector<WarmupRun> warmup);
   Status WarmUp(std::vector<WarmupRun> plan);
+  // One run of the model, with the times that it took.
+  struct Run {
+    Status status;
+    std::vector<Tensor> outputs;
+    BatchTimes times;
+    bool divisible = false;  // it failed as it may for the sake of one request, or of the size of the batch
+  };
+
+  // Answers the whole batch, whatever the model does. A batch that throws is run again request by request, so that a bad
+  // request harms nobody else; one that runs out of memory is run again in halves. Each request fails once at most alone.
   void Execute(Batch batch);
+  Run RunModel(const Batch& batch);
+  void Succeed(Batch batch, Run run);
   void Fail(const Batch& batch, const Status& status);
-  void RecordSuccess(const Batch& batch, const BatchTimes& times);
   void Deliver(Batch batch, std::vector<Tensor> outputs);
 
   const Parts parts_;

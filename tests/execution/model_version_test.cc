@@ -111,6 +111,93 @@ TEST_F(ModelVersionTest, AFailingModelFailsTheBatchAndGoesOn) {
   EXPECT_EQ(model->statistics().Snapshot().failures[static_cast<int>(Failure::kModel)], 1u);
 }
 
+// Submits requests of these values so that they share a batch, and returns them.
+std::vector<TestRequest> Together(ModelVersion& model, const std::vector<float>& values) {
+  std::vector<TestRequest> requests;
+  for (const float value : values) {
+    requests.push_back(MakeRows(1, 1, value));
+    model.Submit(std::move(requests.back().request));
+  }
+  return requests;
+}
+
+// A batch leaves when it is full, however long that takes.
+ModelConfig FullBatches(int64_t size) {
+  ModelConfig config = Batching(size);
+  config.dynamic_batching->max_queue_delay = std::chrono::hours(1);
+  return config;
+}
+
+TEST_F(ModelVersionTest, OneBadRequestHarmsNobodyElse) {
+  FakeBackend backend([](std::span<const TensorView> inputs) -> Result<std::vector<Tensor>> {
+    for (const float value : Floats(inputs[0].bytes)) {
+      if (value < 0) return InternalError("negative");
+    }
+    return AddOne(inputs);
+  });
+  auto model = Make(FullBatches(8));
+  ASSERT_THAT(model->Start(backend), IsOk());
+  std::vector<TestRequest> requests = Together(*model, {0, 1, 2, -1, 4, 5, 6, 7});
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (i == 3) {
+      EXPECT_THAT(requests[i].answer.get(), HasStatus(StatusCode::kInternal, "negative"));
+    } else {
+      EXPECT_EQ(AnswerOf(requests[i])[0], static_cast<float>(i + 1));
+    }
+  }
+  const StatisticsSnapshot counts = model->statistics().Snapshot();
+  EXPECT_EQ(counts.success.count, 7u);
+  EXPECT_EQ(counts.fail.count, 1u);
+  EXPECT_EQ(counts.retries, 1u);
+  EXPECT_EQ(counts.batches.at(1).compute_infer.count, 7u);
+}
+
+// What a model does to its inputs before it throws must not reach the next run.
+TEST_F(ModelVersionTest, EachRunGetsTheInputsAsTheyWere) {
+  FakeBackend backend([](std::span<const TensorView> inputs) -> Result<std::vector<Tensor>> {
+    Result<std::vector<Tensor>> outputs = AddOne(inputs);
+    std::memset(const_cast<std::byte*>(inputs[0].bytes.data()), 0, inputs[0].bytes.size());
+    if (inputs[0].shape[0] > 1) return InternalError("too many");
+    return outputs;
+  });
+  auto model = Make(FullBatches(2));
+  ASSERT_THAT(model->Start(backend), IsOk());
+  std::vector<TestRequest> requests = Together(*model, {3, 4});
+  EXPECT_EQ(AnswerOf(requests[0])[0], 4);
+  EXPECT_EQ(AnswerOf(requests[1])[0], 5);
+}
+
+TEST_F(ModelVersionTest, ABatchThatRunsOutOfMemoryIsHalved) {
+  std::mutex mutex;
+  std::vector<int64_t> sizes;
+  FakeBackend backend([&](std::span<const TensorView> inputs) -> Result<std::vector<Tensor>> {
+    const int64_t rows = inputs[0].shape[0];
+    if (Floats(inputs[0].bytes)[0] > 0) {  // the warm-up runs on zeros
+      const std::lock_guard lock(mutex);
+      sizes.push_back(rows);
+      if (rows > 2) return ResourceExhaustedError("out of memory");
+    }
+    return AddOne(inputs);
+  });
+  auto model = Make(FullBatches(8));
+  ASSERT_THAT(model->Start(backend), IsOk());
+  std::vector<TestRequest> requests = Together(*model, {1, 2, 3, 4, 5, 6, 7, 8});
+  for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(AnswerOf(requests[i])[0], static_cast<float>(i + 2));
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(sizes, (std::vector<int64_t>{8, 4, 2, 2, 4, 2, 2}));
+}
+
+TEST_F(ModelVersionTest, WrongRowsFailTheWholeBatchWithoutARetry) {
+  FakeBackend backend([](std::span<const TensorView>) { return std::vector{ZeroTensor(DataType::kFp32, {1, 1})}; });
+  auto model = Make(FullBatches(4));
+  ASSERT_THAT(model->Start(backend), IsOk());
+  for (TestRequest& request : Together(*model, {1, 2, 3, 4})) {
+    EXPECT_THAT(request.answer.get(),
+                HasStatus(StatusCode::kUnimplemented, HasSubstr("expected shape [4,1], got [1,1]")));
+  }
+  EXPECT_EQ(model->statistics().Snapshot().retries, 0u);
+}
+
 TEST_F(ModelVersionTest, NobodyGetsRowsOfAnOutputThatCannotBeSplit) {
   FakeBackend backend([](auto) { return std::vector{ZeroTensor(DataType::kFp32, {1, 1})}; });
   auto model = Make(Batching(4));
@@ -154,6 +241,43 @@ TEST_F(ModelVersionTest, SeveralInstancesWorkAtTheSameTime) {
   model->Submit(std::move(second.request));
   EXPECT_EQ(AnswerOf(first)[0], kHold + 1);
   EXPECT_EQ(AnswerOf(second)[0], kHold + 1);
+}
+
+// The first request waits inside its instance while the other instance answers the second.
+TEST_F(ModelVersionTest, AnswersKeepTheOrderWhereItIsAskedFor) {
+  FakeBackend backend(Gated());
+  ModelConfig config = Batching(1);
+  config.dynamic_batching->preserve_ordering = true;
+  config.instance_count = 2;
+  auto model = Make(std::move(config));
+  ASSERT_THAT(model->Start(backend), IsOk());
+  std::mutex mutex;
+  std::vector<int> order;
+  std::promise<void> third;
+  const auto submit = [&](float value, int number) {
+    TestRequest made = MakeRows(1, 1, value);
+    made.request->WrapCompletion([&, number](Completion inner) -> Completion {
+      return [&, number, inner](Result<InferResponse> result) {
+        {
+          const std::lock_guard lock(mutex);
+          order.push_back(number);
+        }
+        inner(std::move(result));
+        if (number == 3) third.set_value();
+      };
+    });
+    model->Submit(std::move(made.request));
+    return std::move(made.answer);
+  };
+  auto first = submit(kHold, 1);
+  begun_.get_future().wait();
+  auto second = submit(1, 2);
+  auto last = submit(2, 3);
+  Release();
+  third.get_future().wait();
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(second.get().value().outputs[0].shape, (Shape{1, 1}));
 }
 
 TEST_F(ModelVersionTest, StopFinishesWhatWasAccepted) {

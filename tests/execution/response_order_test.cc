@@ -1,0 +1,54 @@
+#include "execution/response_order.h"
+
+#include "support/requests.h"
+#include "support/status_matchers.h"
+
+namespace ferry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class ResponseOrderTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<InferRequest> Enter(int number) {
+    auto request = std::make_unique<InferRequest>(
+        [this, number](Result<InferResponse> result) { answered_.push_back(result.ok() ? number : -number); });
+    order_.Enter(*request);
+    return request;
+  }
+
+  ResponseOrder order_;
+  std::vector<int> answered_;
+};
+
+TEST_F(ResponseOrderTest, AnEarlyAnswerWaitsForThoseBeforeIt) {
+  auto first = Enter(1);
+  auto second = Enter(2);
+  auto third = Enter(3);
+  second->Complete(InferResponse());
+  EXPECT_THAT(answered_, IsEmpty());
+  first->Complete(InferResponse());
+  EXPECT_THAT(answered_, ElementsAre(1, 2));
+  third->Complete(InferResponse());
+  EXPECT_THAT(answered_, ElementsAre(1, 2, 3));
+}
+
+TEST_F(ResponseOrderTest, AFailureIsAnAnswer) {
+  auto first = Enter(1);
+  auto second = Enter(2);
+  second->Complete(InferResponse());
+  first->Complete(UnavailableError("full"));
+  EXPECT_THAT(answered_, ElementsAre(-1, 2));
+}
+
+TEST_F(ResponseOrderTest, AForgottenRequestDoesNotHoldUpTheOthers) {
+  auto first = Enter(1);
+  auto second = Enter(2);
+  second->Complete(InferResponse());
+  first.reset();
+  EXPECT_THAT(answered_, ElementsAre(-1, 2));
+}
+
+}  // namespace
+}  // namespace ferry
