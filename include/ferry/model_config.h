@@ -89,11 +89,15 @@ struct ModelConfig {
   std::optional<DynamicBatching> dynamic_batching;
   std::vector<WarmupSample> warmup;
   std::map<std::string, std::string> parameters;
+  // Whether a batch may be executed with more rows than it has, where warm-up finds that to take less time.
+  bool round_batch_sizes = true;
   std::map<std::string, std::string> metric_tags;
   // The whole configuration as the ModelConfig method answers it: a serialized inference.ModelConfig.
   std::string serialized;
 
   bool batches() const { return max_batch_size > 0; }
+  // Whether requests may share executions.
+  bool combines() const { return batches() && dynamic_batching.has_value(); }
   // Rows that one execution may hold.
   int64_t max_rows() const { return batches() ? max_batch_size : 1; }
   // Index into inputs or outputs; -1 when there is none of that name.

@@ -92,13 +92,20 @@ struct StatisticsSnapshot {
   DurationCount compute_input;
   DurationCount compute_infer;
   DurationCount compute_output;
+  uint64_t elements = 0;                           // of the inputs that were executed
+  uint64_t padding = 0;                            // elements executed beyond those
   uint64_t inference_count = 0;                    // rows answered
   uint64_t execution_count = 0;                    // batches executed with success
   std::map<int64_t, BatchSizeStatistics> batches;  // by rows in the execution
   std::chrono::system_clock::time_point last_inference;
 };
 
-// One executed batch.
+// What one executed batch held.
+struct BatchVolume {
+  int64_t rows = 0;      // of its requests
+  int64_t elements = 0;  // of its requests' inputs
+  int64_t padding = 0;   // elements added: inputs filled up to a length, executions rounded up to a size
+};
 struct BatchTimes {
   TimePoint start;        // an instance took the batch
   TimePoint input_done;   // rows are in the batch buffer
@@ -116,7 +123,7 @@ struct RequestTimes {
 // Threading:  thread-safe.
 class ModelStatistics {
  public:
-  void RecordBatch(int64_t rows, const BatchTimes& times, std::span<const RequestTimes> requests);
+  void RecordBatch(const BatchVolume& volume, const BatchTimes& times, std::span<const RequestTimes> requests);
   void RecordFailure(Failure failure, Duration duration);
   void RecordDispatch(DispatchReason reason);
   void RecordDroppedReply();

@@ -68,7 +68,7 @@ Result<TorchScriptOptions> ReadParameters(const ModelConfig& config, int threads
   static const std::set<std::string> kKnown = {"INFERENCE_MODE", "ENABLE_WEIGHT_SHARING", "DISABLE_OPTIMIZED_EXECUTION",
                                                "INTRA_OP_THREAD_COUNT"};
   for (const auto& [key, value] : config.parameters) {
-    if (!kKnown.contains(key)) {
+    if (!kKnown.contains(key) && !key.starts_with("ferry.")) {
       LogWarning(StrCat("model '", config.name, "': parameter ", Quoted(key), " is accepted but has no effect"));
     }
   }

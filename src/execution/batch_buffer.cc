@@ -21,6 +21,12 @@ std::shared_ptr<std::byte> AllocateAligned(size_t bytes) {
   return {static_cast<std::byte*>(memory), [](std::byte* block) { ::operator delete(block, kAlignment); }};
 }
 
+// Copies and returns where the next bytes go.
+std::byte* Append(std::byte* out, Bytes bytes) {
+  if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());
+  return out + bytes.size();
+}
+
 }  // namespace
 
 BatchBuffer::BatchBuffer(const ModelConfig& config)
@@ -44,32 +50,30 @@ Status BatchBuffer::Reserve(Block& block, size_t bytes) {
   return Status();
 }
 
-Result<Bytes> BatchBuffer::GatherInput(const Batch& batch, size_t input) {
-  size_t bytes = 0;
-  for (const auto& request : batch.requests) bytes += request->inputs[input].bytes.size();
-  Block& block = blocks_[input];
-  FERRY_RETURN_IF_ERROR(Reserve(block, bytes));
-  std::byte* out = block.memory.get();
-  for (const auto& request : batch.requests) {
-    const Bytes rows = request->inputs[input].bytes;
-    if (!rows.empty()) std::memcpy(out, rows.data(), rows.size());
-    out += rows.size();
-  }
-  return Bytes(block.memory.get(), bytes);
+Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered) {
+  const TensorView& first = batch.requests.front()->inputs[input];
+  TensorView& view = views_[input];
+  view.type = first.type;
+  view.shape = ReshapeForModel(config_.inputs[input], config_.batches(), first.shape);
+  if (config_.batches()) view.shape.front() = gathered->rows;
+  const auto bytes = static_cast<size_t>(*ByteSize(view.type, view.shape));
+  FERRY_RETURN_IF_ERROR(Reserve(blocks_[input], bytes));
+  std::byte* out = blocks_[input].memory.get();
+  for (const auto& request : batch.requests) out = Append(out, request->inputs[input].bytes);
+  const Bytes real(blocks_[input].memory.get(), out);
+  const Bytes last_row = real.last(real.size() / static_cast<size_t>(batch.rows));
+  for (int64_t row = batch.rows; row < gathered->rows; ++row) out = Append(out, last_row);
+  view.bytes = Bytes(blocks_[input].memory.get(), bytes);
+  const auto element = static_cast<int64_t>(DataTypeSize(view.type));
+  gathered->elements += static_cast<int64_t>(real.size()) / element;
+  gathered->padding += static_cast<int64_t>(bytes - real.size()) / element;
+  return Status();
 }
 
-Result<std::span<const TensorView>> BatchBuffer::Gather(const Batch& batch) {
-  const InferRequest& first = *batch.requests.front();
-  for (size_t i = 0; i < views_.size(); ++i) {
-    TensorView& view = views_[i];
-    view.type = first.inputs[i].type;
-    view.shape = ReshapeForModel(config_.inputs[i], config_.batches(), first.inputs[i].shape);
-    if (config_.batches()) view.shape.front() = batch.rows;
-    Result<Bytes> bytes = GatherInput(batch, i);
-    if (!bytes.ok()) return bytes.status();
-    view.bytes = *bytes;
-  }
-  return std::span<const TensorView>(views_);
+Result<GatheredInputs> BatchBuffer::Gather(const Batch& batch, int64_t rows) {
+  GatheredInputs gathered{rows, views_};
+  for (size_t i = 0; i < config_.inputs.size(); ++i) FERRY_RETURN_IF_ERROR(GatherInput(batch, i, &gathered));
+  return gathered;
 }
 
 }  // namespace ferry

@@ -10,19 +10,27 @@
 
 namespace ferry {
 
+// What the model is given of a batch.
+struct GatheredInputs {
+  int64_t rows = 0;                   // of the execution: those of the batch, or more
+  std::span<const TensorView> views;  // one for each input of the model
+  int64_t elements = 0;               // that the requests brought
+  int64_t padding = 0;                // that were added
+};
+
 // BatchBuffer is where the rows of a batch lie behind each other, one aligned block for each input of the model.
 //
-// Guarantees: Gather() copies each input byte once. Blocks are allocated at construction for full batches where all
+// Guarantees: Gather() copies each input byte once. Rows beyond the batch's own repeat its last one. Blocks are allocated at construction for full batches where all
 //             extents are fixed; else they grow by doubling and are kept.
 // Threading:  one instance's thread.
 class BatchBuffer {
  public:
   explicit BatchBuffer(const ModelConfig& config);
 
-  // Copies the inputs of `batch` and returns one view for each input of the model, valid until the next call.
-  // REQUIRES: the requests share all extents but the first.
+  // Copies the inputs of `batch` for an execution of `rows` rows. The views are valid until the next call.
+  // REQUIRES: the requests are of one group; `rows` is the batch's or more.
   //   RESOURCE_EXHAUSTED  there is no memory for a larger block
-  Result<std::span<const TensorView>> Gather(const Batch& batch);
+  Result<GatheredInputs> Gather(const Batch& batch, int64_t rows);
 
  private:
   struct Block {
@@ -31,7 +39,7 @@ class BatchBuffer {
   };
 
   Status Reserve(Block& block, size_t bytes);
-  Result<Bytes> GatherInput(const Batch& batch, size_t input);
+  Status GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered);
 
   const ModelConfig& config_;
   std::vector<Block> blocks_;

@@ -33,13 +33,13 @@ Status CheckOutput(const ModelConfig& config, int64_t rows, const TensorConfig& 
 
 }  // namespace
 
-Status CheckOutputs(const ModelConfig& config, int64_t rows, std::span<const Tensor> outputs) {
+Status CheckOutputs(const ModelConfig& config, const GatheredInputs& inputs, std::span<const Tensor> outputs) {
   if (outputs.size() != config.outputs.size()) {
     return InvalidArgumentError(
         StrCat("model '", config.name, "': expected ", config.outputs.size(), " outputs, got ", outputs.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    FERRY_RETURN_IF_ERROR(CheckOutput(config, rows, config.outputs[i], outputs[i]));
+    FERRY_RETURN_IF_ERROR(CheckOutput(config, inputs.rows, config.outputs[i], outputs[i]));
   }
   return Status();
 }

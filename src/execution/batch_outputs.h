@@ -4,17 +4,18 @@
 #include <span>
 #include <vector>
 
+#include "execution/batch_buffer.h"
 #include "ferry/batcher.h"
 #include "ferry/model_config.h"
 
 namespace ferry {
 
-// Says whether `outputs` are what the configuration promises for a batch of `rows` rows: so many outputs, right types,
+// Says whether `outputs` are what the configuration promises for an execution on `inputs`: so many outputs, right types,
 // first extent the batch, other extents within dims. Names the output, the expected and the real shape.
 //   INVALID_ARGUMENT  type or number of outputs differ (Triton's code for it)
 //   UNIMPLEMENTED     the first extent is not the batch, so the output cannot be cut (Triton's code for it)
 //   INTERNAL          another extent differs
-Status CheckOutputs(const ModelConfig& config, int64_t rows, std::span<const Tensor> outputs);
+Status CheckOutputs(const ModelConfig& config, const GatheredInputs& inputs, std::span<const Tensor> outputs);
 
 // The rows [first, first + rows) of each output that `request` wants, sharing the batch's memory.
 // REQUIRES: CheckOutputs() of `outputs` is OK.

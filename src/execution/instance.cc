@@ -1,5 +1,7 @@
 #include "execution/instance.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "execution/batch_outputs.h"
 
@@ -9,6 +11,9 @@ namespace {
 
 // A lone answer up to this size is sent by the instance itself: waking another thread costs more than sending.
 constexpr size_t kSmallReply = size_t{16} << 10;
+
+// For finding out which batch sizes to round up; more would make a load feel slow.
+constexpr Duration kMeasureTime = std::chrono::seconds(5);
 
 void CompleteAll(const ModelConfig& config, const Batch& batch, std::span<const Tensor> outputs) {
   int64_t row = 0;
@@ -38,25 +43,30 @@ size_t TotalBytes(std::span<const Tensor> tensors) {
 
 }  // namespace
 
-Instance::Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, std::vector<WarmupRun> warmup)
+Instance::Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, Preparation preparation)
     : parts_(parts), model_(std::move(model)), buffer_(parts.config) {
-  thread_ = std::thread([this, plan = std::move(warmup)]() mutable { Main(std::move(plan)); });
+  thread_ = std::thread([this, preparation = std::move(preparation)] { Main(preparation); });
 }
 
 Instance::~Instance() { thread_.join(); }
 
-void Instance::Main(std::vector<WarmupRun> warmup) {
-  Status warm = WarmUp(std::move(warmup));
-  const bool serve = warm.ok();
-  warm_.set_value(std::move(warm));
+void Instance::Main(const Preparation& preparation) {
+  Result<ExecutionSizes> sizes = WarmUp(preparation);
+  const bool serve = sizes.ok();
+  if (serve) sizes_ = *sizes;
+  warm_.set_value(std::move(sizes));
   if (!serve) return;
   while (std::optional<Batch> batch = parts_.batcher.NextBatch()) Execute(*std::move(batch));
 }
 
-Status Instance::WarmUp(std::vector<WarmupRun> plan) {
+Result<ExecutionSizes> Instance::WarmUp(const Preparation& preparation) {
   try {
+    const TimePoint budget_end = parts_.clock.Now() + parts_.warmup_budget;
+    const WarmupTarget target{parts_.config, buffer_, *model_, parts_.clock, parts_.stopping};
     model_->BindThread();
-    return RunWarmup(parts_.config, std::move(plan), *model_, parts_.clock, parts_.warmup_budget, parts_.stopping);
+    FERRY_RETURN_IF_ERROR(RunWarmup(target, preparation.warmup, parts_.warmup_budget));
+    if (preparation.sizes) return *preparation.sizes;
+    return MeasureSizes(target, preparation.warmup.back(), std::min(budget_end, parts_.clock.Now() + kMeasureTime));
   } catch (const std::exception& error) {
     return ResourceExhaustedError(StrCat("warm-up failed: ", error.what()));
   }
@@ -75,17 +85,19 @@ void Instance::Execute(Batch batch) {
 Instance::Run Instance::RunModel(const Batch& batch) {
   Run run;
   run.times.start = parts_.clock.Now();
-  const Result<std::span<const TensorView>> inputs = buffer_.Gather(batch);
-  if (!inputs.ok()) return {inputs.status(), {}, {}, true};
+  const Result<GatheredInputs> inputs = buffer_.Gather(batch, sizes_.For(batch.rows));
+  if (!inputs.ok()) return {.status = inputs.status(), .divisible = true};
+  run.volume = {batch.rows, inputs->elements, inputs->padding};
   run.times.input_done = parts_.clock.Now();
-  Result<std::vector<Tensor>> outputs = model_->Run(*inputs);
+  Result<std::vector<Tensor>> outputs = model_->Run(inputs->views);
   run.times.infer_done = parts_.clock.Now();
   if (!outputs.ok()) {
     // Any other code says that model and configuration contradict each other, which no smaller batch mends.
     const StatusCode code = outputs.status().code();
-    return {outputs.status(), {}, {}, code == StatusCode::kInternal || code == StatusCode::kResourceExhausted};
+    const bool divisible = code == StatusCode::kInternal || code == StatusCode::kResourceExhausted;
+    return {.status = outputs.status(), .divisible = divisible};
   }
-  run.status = CheckOutputs(parts_.config, batch.rows, *outputs);
+  run.status = CheckOutputs(parts_.config, *inputs, *outputs);
   run.outputs = std::move(outputs).value();
   run.times.output_done = parts_.clock.Now();
   return run;
@@ -99,7 +111,7 @@ void Instance::Succeed(Batch batch, Run run) {
     requests.push_back({request->arrival, request->enqueued});
     request->input_owner.reset();  // a model that failed would have been given the inputs once more
   }
-  parts_.statistics.RecordBatch(batch.rows, run.times, requests);
+  parts_.statistics.RecordBatch(run.volume, run.times, requests);
   Deliver(std::move(batch), std::move(run.outputs));
 }
 

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "execution/batch_buffer.h"
@@ -31,19 +32,26 @@ class Instance {
     Duration warmup_budget;
   };
 
-  Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, std::vector<WarmupRun> warmup);
+  // How an instance comes to its execution sizes: it measures them when it warms up, or is given another's.
+  struct Preparation {
+    std::vector<WarmupRun> warmup;
+    std::optional<ExecutionSizes> sizes;
+  };
+
+  Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, Preparation preparation);
   ~Instance();
 
-  // Waits until the instance is warm; an error means that it will not serve.
-  Status WaitUntilWarm() { return warm_.get_future().get(); }
+  // Waits until the instance is warm, and gives its execution sizes; an error means that it will not serve.
+  Result<ExecutionSizes> WaitUntilWarm() { return warm_.get_future().get(); }
 
  private:
-  void Main(std::vector<WarmupRun> warmup);
-  Status WarmUp(std::vector<WarmupRun> plan);
+  void Main(const Preparation& preparation);
+  Result<ExecutionSizes> WarmUp(const Preparation& preparation);
   // One run of the model, with the times that it took.
   struct Run {
     Status status;
     std::vector<Tensor> outputs;
+    BatchVolume volume;
     BatchTimes times;
     bool divisible = false;  // it failed as it may for the sake of one request, or of the size of the batch
   };
@@ -59,7 +67,8 @@ class Instance {
   const Parts parts_;
   const std::unique_ptr<ModelInstance> model_;
   BatchBuffer buffer_;
-  std::promise<Status> warm_;
+  ExecutionSizes sizes_;  // the thread's own, as is the buffer
+  std::promise<Result<ExecutionSizes>> warm_;
   std::thread thread_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 BatchLimits LimitsFor(const ModelConfig& config) {
   BatchLimits limits;
   limits.max_rows = config.max_rows();
-  if (config.dynamic_batching && config.batches()) {
+  if (config.combines()) {
     limits.combine = true;
     limits.preferred_rows = config.dynamic_batching->preferred_batch_sizes;
     limits.max_delay = config.dynamic_batching->max_queue_delay;
@@ -72,14 +72,18 @@ Status ModelVersion::Start(Backend& backend) {
                               environment_.clock,
                               environment_.stopping,
                               options_.warmup_budget};
+  std::optional<ExecutionSizes> sizes;  // by the first instance, for all
   for (int i = 0; i < config_.instance_count; ++i) {
     Result<std::unique_ptr<ModelInstance>> instance = model_->CreateInstance();
     if (!instance.ok()) return instance.status();
     // One after the other, and shared weights by the first alone: several at once would all wait for one compiler.
     Result<std::vector<WarmupRun>> plan = PlanWarmup(config_, /*brief=*/i > 0 && model_->SharesWeights());
     if (!plan.ok()) return plan.status();
-    instances_.push_back(std::make_unique<Instance>(parts, std::move(instance).value(), std::move(plan).value()));
-    FERRY_RETURN_IF_ERROR(instances_.back()->WaitUntilWarm());
+    instances_.push_back(std::make_unique<Instance>(parts, std::move(instance).value(),
+                                                    Instance::Preparation{std::move(plan).value(), sizes}));
+    Result<ExecutionSizes> measured = instances_.back()->WaitUntilWarm();
+    if (!measured.ok()) return measured.status();
+    sizes = std::move(measured).value();
   }
   return Status();
 }

@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "execution/batch_group.h"
 #include "execution/batch_outputs.h"
-#include "execution/reshape.h"
 
 namespace ferry {
 
@@ -74,19 +74,7 @@ Shape WithRows(const ModelConfig& config, Shape shape, int64_t rows) {
   return shape;
 }
 
-// A tensor of `rows` rows that all equal `row`.
-Tensor Repeat(const ModelConfig& config, const Tensor& row, int64_t rows) {
-  Shape shape = row.shape;
-  if (config.batches()) shape.front() = rows;
-  Tensor repeated = ZeroTensor(row.type, std::move(shape));
-  const int64_t copies = config.batches() ? rows : 1;
-  for (int64_t i = 0; i < copies && !row.bytes.empty(); ++i) {
-    std::memcpy(Writable(repeated) + static_cast<size_t>(i) * row.bytes.size(), row.bytes.data(), row.bytes.size());
-  }
-  return repeated;
-}
-
-// The sample's inputs, one row each, in the order and with the extents of the model.
+// The sample's inputs, one row, in the order of the configuration.
 Result<std::vector<Tensor>> SampleRow(const ModelConfig& config, const WarmupSample& sample) {
   std::vector<Tensor> inputs;
   for (const TensorConfig& input : config.inputs) {
@@ -97,7 +85,6 @@ Result<std::vector<Tensor>> SampleRow(const ModelConfig& config, const WarmupSam
       FERRY_RETURN_IF_ERROR(FillFromFile(StrCat(config.directory, "/warmup/", warm.file), row)
                                 .WithPrefix(StrCat("model_warmup '", sample.name, "': ")));
     }
-    row.shape = ReshapeForModel(input, config.batches(), row.shape);
     inputs.push_back(std::move(row));
   }
   return inputs;
@@ -106,7 +93,7 @@ Result<std::vector<Tensor>> SampleRow(const ModelConfig& config, const WarmupSam
 std::vector<Tensor> ZeroRow(const ModelConfig& config) {
   std::vector<Tensor> inputs;
   for (const TensorConfig& input : config.inputs) {
-    Shape shape = WithRows(config, ModelDims(input), 1);
+    Shape shape = WithRows(config, input.dims, 1);
     std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{1});
     inputs.push_back(ZeroTensor(input.type, std::move(shape)));
   }
@@ -124,18 +111,16 @@ std::vector<int64_t> Sizes(int64_t largest, bool brief) {
   return sizes;
 }
 
-std::vector<TensorView> FirstRows(const ModelConfig& config, const WarmupRun& run) {
-  std::vector<TensorView> views;
-  for (const Tensor& input : run.inputs) {
-    TensorView view{input.type, input.shape, input.bytes};
-    if (config.batches()) {
-      const size_t row_bytes = input.bytes.size() / static_cast<size_t>(input.shape.front());
-      view.shape.front() = run.rows;
-      view.bytes = input.bytes.first(row_bytes * static_cast<size_t>(run.rows));
-    }
-    views.push_back(std::move(view));
+Batch MakeBatch(const ModelConfig& config, const WarmupRun& run) {
+  Batch batch;
+  batch.rows = run.rows;
+  for (int64_t i = 0; i < run.rows; ++i) {
+    auto request = std::make_unique<InferRequest>([](const Result<InferResponse>&) {});
+    for (const Tensor& input : run.row) request->inputs.push_back({input.type, input.shape, input.bytes});
+    request->group = GroupOf(config, *request);
+    batch.requests.push_back(std::move(request));
   }
-  return views;
+  return batch;
 }
 
 bool HasVariableInput(const ModelConfig& config) {
@@ -150,14 +135,17 @@ struct Outcome {
   bool contradiction = false;
 };
 
-Outcome RunOnce(const ModelConfig& config, const WarmupRun& run, ModelInstance& instance) {
-  const Result<std::vector<Tensor>> outputs = instance.Run(FirstRows(config, run));
+Outcome RunOnce(const WarmupTarget& target, const WarmupRun& run) {
+  const Batch batch = MakeBatch(target.config, run);
+  const Result<GatheredInputs> inputs = target.buffer.Gather(batch, run.rows);
+  if (!inputs.ok()) return {inputs.status()};
+  const Result<std::vector<Tensor>> outputs = target.model.Run(inputs->views);
   if (!outputs.ok()) {
     return {outputs.status(), outputs.status().code() == StatusCode::kInvalidArgument};
   }
-  Status checked = CheckOutputs(config, run.rows, *outputs);
+  Status checked = CheckOutputs(target.config, *inputs, *outputs);
   // A made-up extent of 1 may lead to other outputs than real traffic; a fixed shape with one row may not.
-  const bool contradiction = !checked.ok() && run.rows == 1 && !HasVariableInput(config);
+  const bool contradiction = !checked.ok() && run.rows == 1 && !HasVariableInput(target.config);
   return {std::move(checked), contradiction};
 }
 
@@ -166,38 +154,32 @@ Outcome RunOnce(const ModelConfig& config, const WarmupRun& run, ModelInstance& 
 Result<std::vector<WarmupRun>> PlanWarmup(const ModelConfig& config, bool brief) {
   std::vector<WarmupRun> plan;
   std::vector<Tensor> row = ZeroRow(config);
-  bool first = true;
   for (const WarmupSample& sample : config.warmup) {
     Result<std::vector<Tensor>> sample_row = SampleRow(config, sample);
     if (!sample_row.ok()) return sample_row.status();
-    if (std::exchange(first, false)) row = *sample_row;
-    WarmupRun run{sample.name, sample.batch_size, sample.count, {}};
-    for (const Tensor& input : *sample_row) run.inputs.push_back(Repeat(config, input, sample.batch_size));
-    plan.push_back(std::move(run));
+    if (plan.empty()) row = *sample_row;
+    plan.push_back({sample.name, sample.batch_size, sample.count, std::move(sample_row).value()});
   }
-  std::vector<Tensor> full;
-  full.reserve(row.size());
-  for (const Tensor& input : row) full.push_back(Repeat(config, input, config.max_rows()));
   for (const int64_t size : Sizes(config.max_rows(), brief)) {
-    plan.push_back({"", size, size == 1 && !brief ? kFirstRuns : 1, full});
+    plan.push_back({"", size, size == 1 && !brief ? kFirstRuns : 1, row});
   }
   return plan;
 }
 
-Status RunWarmup(const ModelConfig& config, std::vector<WarmupRun> plan, ModelInstance& instance, Clock& clock,
-                 Duration budget, const std::atomic<bool>& stopping) {
-  const TimePoint start = clock.Now();
+Status RunWarmup(const WarmupTarget& target, std::span<const WarmupRun> plan, Duration budget) {
+  const ModelConfig& config = target.config;
+  const TimePoint start = target.clock.Now();
   for (size_t i = 0; i < plan.size(); ++i) {
     const WarmupRun& run = plan[i];
     const bool own_size = run.sample.empty();
-    if (own_size && clock.Now() - start > budget) {
+    if (own_size && target.clock.Now() - start > budget) {
       LogWarning(StrCat("model '", config.name, "': warm-up budget used up, ", plan.size() - i, " of ",
                         config.max_rows(), " batch sizes are not warmed"));
       return Status();
     }
     for (uint32_t n = 0; n < run.count; ++n) {
-      if (stopping) return UnavailableError("the server is stopping");
-      const Outcome outcome = RunOnce(config, run, instance);
+      if (target.stopping) return UnavailableError("the server is stopping");
+      const Outcome outcome = RunOnce(target, run);
       if (outcome.status.ok()) continue;
       if (!own_size) return outcome.status.WithPrefix(StrCat("model_warmup '", run.sample, "': "));
       if (outcome.contradiction) return outcome.status;
@@ -209,6 +191,24 @@ Status RunWarmup(const ModelConfig& config, std::vector<WarmupRun> plan, ModelIn
     }
   }
   return Status();
+}
+
+ExecutionSizes MeasureSizes(const WarmupTarget& target, const WarmupRun& run, TimePoint deadline) {
+  if (!target.config.combines() || !target.config.round_batch_sizes || HasVariableInput(target.config)) return {};
+  WarmupRun timed = run;
+  const TimedRun time = [&](int64_t rows) -> std::optional<Duration> {
+    const TimePoint start = target.clock.Now();
+    if (start > deadline || target.stopping) return std::nullopt;
+    timed.rows = rows;
+    if (!RunOnce(target, timed).status.ok()) return std::nullopt;
+    return target.clock.Now() - start;
+  };
+  ExecutionSizes sizes = MeasureExecutionSizes(target.config.max_rows(), time);
+  for (const auto& [rows, to] : sizes.rounded()) {
+    LogInfo(StrCat("model '", target.config.name, "': a batch of ", rows, " is executed as ", to,
+                   ", which takes less time"));
+  }
+  return sizes;
 }
 
 }  // namespace ferry

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "execution/batch_buffer.h"
+#include "execution/execution_sizes.h"
 #include "ferry/backend.h"
 #include "ferry/clock.h"
 #include "ferry/model_config.h"
@@ -16,7 +18,16 @@ struct WarmupRun {
   std::string sample;  // name in model_warmup; empty: a size of our own
   int64_t rows = 1;
   uint32_t count = 1;
-  std::vector<Tensor> inputs;  // as the model sees them; may hold more rows than `rows`
+  std::vector<Tensor> row;  // the inputs of each row's request
+};
+
+// The instance that is warmed, on its own thread.
+struct WarmupTarget {
+  const ModelConfig& config;
+  BatchBuffer& buffer;
+  ModelInstance& model;
+  Clock& clock;
+  const std::atomic<bool>& stopping;  // set when the server stops
 };
 
 // What to run: the samples of model_warmup in their order, then each batch size that traffic can form (up to 1024, beyond
@@ -26,14 +37,17 @@ struct WarmupRun {
 //   INVALID_ARGUMENT  a sample's file cannot be read or has the wrong size
 Result<std::vector<WarmupRun>> PlanWarmup(const ModelConfig& config, bool brief);
 
-// Runs the plan on the instance's own thread.
+// Runs the plan as batches of requests of one row each.
 //
 // A sample that fails fails the load: the user said that it works. Sizes of our own run on made-up values, which a model
 // may refuse with good reason: that is logged, and the load goes on. Outputs that are missing or of another type than
 // configured fail the load, and so do other extents when the inputs' are all fixed and there is one row.
 //   UNAVAILABLE  `stopping` was set meanwhile
-Status RunWarmup(const ModelConfig& config, std::vector<WarmupRun> plan, ModelInstance& instance, Clock& clock,
-                 Duration budget, const std::atomic<bool>& stopping);
+Status RunWarmup(const WarmupTarget& target, std::span<const WarmupRun> plan, Duration budget);
+
+// Finds out which batch sizes are better rounded up, on rows like those of `run`, until `deadline`. Nothing is rounded for
+// a model with variable extents: what holds for one length need not hold for another.
+ExecutionSizes MeasureSizes(const WarmupTarget& target, const WarmupRun& run, TimePoint deadline);
 
 }  // namespace ferry
 

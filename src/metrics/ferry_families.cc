@@ -17,6 +17,11 @@ const std::vector<ValueFamily>& Values() {
        [](M m) { return Seconds(m.oldest_age); }},
       {"ferry_dropped_replies_total", "Answers that were ready when their client had gone", MetricType::Counter,
        [](M m) { return static_cast<double>(m.counts.dropped_replies); }},
+      {"ferry_input_elements_total", "Elements of the inputs that were executed", MetricType::Counter,
+       [](M m) { return static_cast<double>(m.counts.elements); }},
+      {"ferry_padding_elements_total",
+       "Elements executed beyond those: inputs filled up to a length, executions rounded up to a size",
+       MetricType::Counter, [](M m) { return static_cast<double>(m.counts.padding); }},
       {"ferry_batch_retries_total", "Batches that failed and were run again in parts", MetricType::Counter,
        [](M m) { return static_cast<double>(m.counts.retries); }},
   };

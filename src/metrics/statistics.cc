@@ -25,17 +25,20 @@ FailureReason ReasonOf(Failure failure) {
   }
 }
 
-void ModelStatistics::RecordBatch(int64_t rows, const BatchTimes& times, std::span<const RequestTimes> requests) {
+void ModelStatistics::RecordBatch(const BatchVolume& volume, const BatchTimes& times,
+                                  std::span<const RequestTimes> requests) {
   const auto input = times.input_done - times.start;
   const auto infer = times.infer_done - times.input_done;
   const auto output = times.output_done - times.infer_done;
   MutexLock lock(mutex_);
-  BatchSizeStatistics& batch = counts_.batches[rows];
+  BatchSizeStatistics& batch = counts_.batches[volume.rows];
   batch.compute_input.Add(input);
   batch.compute_infer.Add(infer);
   batch.compute_output.Add(output);
   ++counts_.execution_count;
-  counts_.inference_count += static_cast<uint64_t>(rows);
+  counts_.inference_count += static_cast<uint64_t>(volume.rows);
+  counts_.elements += static_cast<uint64_t>(volume.elements);
+  counts_.padding += static_cast<uint64_t>(volume.padding);
   counts_.last_inference = std::chrono::system_clock::now();
   for (const RequestTimes& request : requests) {
     counts_.success.Add(times.output_done - request.arrival);

@@ -14,6 +14,7 @@
 #include "model_config.pb.h"
 #include "repository/config_translator.h"
 #include "repository/config_validator.h"
+#include "repository/ferry_parameters.h"
 
 namespace ferry {
 
@@ -59,6 +60,8 @@ Result<ReadConfig> ParseModelConfig(std::string_view text, const std::string& pa
   Result<ModelConfig> config = TranslateConfig(proto, directory, model);
   if (!config.ok()) return config.status().WithPrefix(prefix);
   FERRY_RETURN_IF_ERROR(ValidateConfig(*config).WithPrefix(prefix));
+  config = WithFerryParameters(std::move(config).value());
+  if (!config.ok()) return config.status().WithPrefix(prefix);
   ReadConfig read{std::move(config).value(), {}};
   for (const std::string& field : FieldsWithoutEffect(proto)) {
     read.warnings.push_back(StrCat(prefix, "field '", field, "' is accepted but has no effect"));

@@ -23,11 +23,15 @@ Batch MakeBatch(Requests... requests) {
   return BatchOf(std::move(all));
 }
 
+std::span<const TensorView> Views(BatchBuffer& buffer, const Batch& batch) {
+  return buffer.Gather(batch, batch.rows).value().views;
+}
+
 TEST(BatchBufferTest, LaysRowsBehindEachOther) {
   const ModelConfig config = MakeConfig(8, {2});
   BatchBuffer buffer(config);
   const Batch batch = MakeBatch(MakeRequest({1, 2}, {1, 2}), MakeRequest({2, 2}, {3, 4, 5, 6}));
-  const std::span<const TensorView> views = buffer.Gather(batch).value();
+  const std::span<const TensorView> views = Views(buffer, batch);
   ASSERT_EQ(views.size(), 1u);
   EXPECT_EQ(views[0].shape, (Shape{3, 2}));
   EXPECT_EQ(Floats(views[0].bytes), (std::vector<float>{1, 2, 3, 4, 5, 6}));
@@ -36,8 +40,8 @@ TEST(BatchBufferTest, LaysRowsBehindEachOther) {
 TEST(BatchBufferTest, FullBatchesOfFixedShapesNeedNoFurtherMemory) {
   const ModelConfig config = MakeConfig(4, {2});
   BatchBuffer buffer(config);
-  const std::byte* small = buffer.Gather(MakeBatch(MakeRows(1, 2))).value()[0].bytes.data();
-  const std::byte* full = buffer.Gather(MakeBatch(MakeRows(4, 2))).value()[0].bytes.data();
+  const std::byte* small = Views(buffer, MakeBatch(MakeRows(1, 2)))[0].bytes.data();
+  const std::byte* full = Views(buffer, MakeBatch(MakeRows(4, 2)))[0].bytes.data();
   EXPECT_EQ(small, full);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(full) % 64, 0u);
 }
@@ -47,7 +51,7 @@ TEST(BatchBufferTest, VariableShapesGrowAndShrinkBetweenBatches) {
   BatchBuffer buffer(config);
   for (const int64_t width : {3, 1000, 2, 5000, 1}) {
     for (const int64_t rows : {10, 2, 64, 1}) {
-      const auto views = buffer.Gather(MakeBatch(MakeRows(rows, width, static_cast<float>(width)))).value();
+      const auto views = Views(buffer, MakeBatch(MakeRows(rows, width, static_cast<float>(width))));
       EXPECT_EQ(views[0].shape, (Shape{rows, width}));
       EXPECT_EQ(Floats(views[0].bytes),
                 std::vector<float>(static_cast<size_t>(rows * width), static_cast<float>(width)));
@@ -55,10 +59,22 @@ TEST(BatchBufferTest, VariableShapesGrowAndShrinkBetweenBatches) {
   }
 }
 
+TEST(BatchBufferTest, FurtherRowsRepeatTheLastOne) {
+  const ModelConfig config = MakeConfig(8, {2});
+  BatchBuffer buffer(config);
+  const Batch batch = MakeBatch(MakeRequest({1, 2}, {1, 2}), MakeRequest({2, 2}, {3, 4, 5, 6}));
+  const GatheredInputs gathered = buffer.Gather(batch, 5).value();
+  EXPECT_EQ(gathered.rows, 5);
+  EXPECT_EQ(gathered.views[0].shape, (Shape{5, 2}));
+  EXPECT_EQ(Floats(gathered.views[0].bytes), (std::vector<float>{1, 2, 3, 4, 5, 6, 5, 6, 5, 6}));
+  EXPECT_EQ(gathered.elements, 6);
+  EXPECT_EQ(gathered.padding, 4);
+}
+
 TEST(BatchBufferTest, ZeroSizedRowsAreFine) {
   const ModelConfig config = MakeConfig(8, {-1});
   BatchBuffer buffer(config);
-  const auto views = buffer.Gather(MakeBatch(MakeRequest({2, 0}, {}))).value();
+  const auto views = Views(buffer, MakeBatch(MakeRequest({2, 0}, {})));
   EXPECT_EQ(views[0].shape, (Shape{2, 0}));
   EXPECT_TRUE(views[0].bytes.empty());
 }
@@ -67,7 +83,7 @@ TEST(BatchBufferTest, TheModelSeesTheReshapedExtents) {
   ModelConfig config = MakeConfig(8, {4});
   config.inputs[0].model_dims = Shape{2, 2};
   BatchBuffer buffer(config);
-  EXPECT_EQ(buffer.Gather(MakeBatch(MakeRows(3, 4))).value()[0].shape, (Shape{3, 2, 2}));
+  EXPECT_EQ(Views(buffer, MakeBatch(MakeRows(3, 4)))[0].shape, (Shape{3, 2, 2}));
 }
 
 TEST(BatchBufferTest, WithoutBatchExtentTheShapeStays) {
@@ -75,7 +91,7 @@ TEST(BatchBufferTest, WithoutBatchExtentTheShapeStays) {
   BatchBuffer buffer(config);
   TestRequest made = MakeRequest({2, 3}, {1, 2, 3, 4, 5, 6});
   made.request->rows = 1;
-  EXPECT_EQ(buffer.Gather(MakeBatch(std::move(made))).value()[0].shape, (Shape{2, 3}));
+  EXPECT_EQ(Views(buffer, MakeBatch(std::move(made)))[0].shape, (Shape{2, 3}));
 }
 
 }  // namespace

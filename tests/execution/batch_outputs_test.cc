@@ -9,30 +9,32 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+GatheredInputs Rows(int64_t rows) { return {.rows = rows}; }
+
 TEST(CheckOutputsTest, AcceptsWhatIsConfigured) {
-  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), 3, std::vector{ZeroTensor(DataType::kFp32, {3, 2})}), IsOk());
-  EXPECT_THAT(CheckOutputs(MakeConfig(8, {-1}), 3, std::vector{ZeroTensor(DataType::kFp32, {3, 9})}), IsOk());
-  EXPECT_THAT(CheckOutputs(MakeConfig(0, {2}), 1, std::vector{ZeroTensor(DataType::kFp32, {2})}), IsOk());
+  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), Rows(3), std::vector{ZeroTensor(DataType::kFp32, {3, 2})}), IsOk());
+  EXPECT_THAT(CheckOutputs(MakeConfig(8, {-1}), Rows(3), std::vector{ZeroTensor(DataType::kFp32, {3, 9})}), IsOk());
+  EXPECT_THAT(CheckOutputs(MakeConfig(0, {2}), Rows(1), std::vector{ZeroTensor(DataType::kFp32, {2})}), IsOk());
 }
 
 TEST(CheckOutputsTest, TooFewRowsCannotBeSplit) {
-  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), 3, std::vector{ZeroTensor(DataType::kFp32, {1, 2})}),
+  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), Rows(3), std::vector{ZeroTensor(DataType::kFp32, {1, 2})}),
               HasStatus(StatusCode::kUnimplemented,
                         AllOf(HasSubstr("'y'"), HasSubstr("expected shape [3,2]"), HasSubstr("got [1,2]"))));
 }
 
 TEST(CheckOutputsTest, OtherExtentsAreNamed) {
-  EXPECT_THAT(CheckOutputs(MakeConfig(8, {5}), 3, std::vector{ZeroTensor(DataType::kFp32, {3, 2})}),
+  EXPECT_THAT(CheckOutputs(MakeConfig(8, {5}), Rows(3), std::vector{ZeroTensor(DataType::kFp32, {3, 2})}),
               HasStatus(StatusCode::kInternal, AllOf(HasSubstr("[3,5]"), HasSubstr("[3,2]"))));
 }
 
 TEST(CheckOutputsTest, AnotherTypeIsNamed) {
-  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), 3, std::vector{ZeroTensor(DataType::kInt64, {3, 2})}),
+  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), Rows(3), std::vector{ZeroTensor(DataType::kInt64, {3, 2})}),
               HasStatus(StatusCode::kInvalidArgument, AllOf(HasSubstr("INT64"), HasSubstr("FP32"))));
 }
 
 TEST(CheckOutputsTest, AMissingOutputIsAnError) {
-  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), 3, {}),
+  EXPECT_THAT(CheckOutputs(MakeConfig(8, {2}), Rows(3), {}),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("expected 1 outputs, got 0")));
 }
 

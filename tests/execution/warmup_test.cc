@@ -35,7 +35,8 @@ class WarmupTest : public ::testing::Test {
       ran_.push_back(inputs[0].shape);
       return model(inputs);
     });
-    return RunWarmup(config, PlanWarmup(config, false).value(), instance, clock_, kBudget, stopping_);
+    BatchBuffer buffer(config);
+    return RunWarmup({config, buffer, instance, clock_, stopping_}, PlanWarmup(config, false).value(), kBudget);
   }
 
   FakeClock clock_;
@@ -66,7 +67,7 @@ TEST_F(WarmupTest, SamplesComeFirstAndGiveTheSizesTheirExtents) {
 TEST_F(WarmupTest, RandomFloatsLieBetweenZeroAndOne) {
   ModelConfig config = MakeConfig(0, {50});
   config.warmup.push_back(Sample(1, {50}, Fill::kRandom));
-  const std::vector<float> values = Floats(PlanWarmup(config, false).value()[0].inputs[0].bytes);
+  const std::vector<float> values = Floats(PlanWarmup(config, false).value()[0].row[0].bytes);
   EXPECT_THAT(values, ::testing::Each(::testing::AllOf(::testing::Ge(0.0f), ::testing::Lt(1.0f))));
   EXPECT_NE(values[0], values[1]);
 }
@@ -79,7 +80,23 @@ TEST_F(WarmupTest, AFileGivesTheValues) {
   std::ofstream(config.directory + "/warmup/data", std::ios::binary)
       .write(reinterpret_cast<const char*>(values), sizeof(values));
   config.warmup.push_back(Sample(2, {2}, Fill::kFile));
-  EXPECT_EQ(Floats(PlanWarmup(config, false).value()[0].inputs[0].bytes), (std::vector<float>{3, 4, 3, 4}));
+  EXPECT_EQ(Floats(PlanWarmup(config, false).value()[0].row[0].bytes), (std::vector<float>{3, 4}));
+}
+
+TEST_F(WarmupTest, SizesThatAreBetterRoundedUpAreFound) {
+  ModelConfig config = MakeConfig(4, {2});
+  config.dynamic_batching.emplace();
+  FakeInstance instance([&](std::span<const TensorView> inputs) {
+    clock_.AdvanceBy(std::chrono::milliseconds(inputs[0].shape[0] == 2 ? 9 : 5 + inputs[0].shape[0] / 4));
+    return AddOne(inputs);
+  });
+  BatchBuffer buffer(config);
+  const WarmupTarget target{config, buffer, instance, clock_, stopping_};
+  const WarmupRun run = PlanWarmup(config, false).value().back();
+  EXPECT_EQ(MeasureSizes(target, run, kNever).For(2), 3);
+  EXPECT_EQ(MeasureSizes(target, run, clock_.Now()).For(2), 2);
+  config.round_batch_sizes = false;
+  EXPECT_EQ(MeasureSizes(target, run, kNever).For(2), 2);
 }
 
 TEST_F(WarmupTest, AFileOfTheWrongSizeIsAnError) {

@@ -18,7 +18,7 @@ const std::vector<RequestTimes> kTwo = {{At(10), At(20)}, {At(50), At(60)}};
 
 TEST(ModelStatisticsTest, EachRequestIsChargedTheWholeBatch) {
   ModelStatistics statistics;
-  statistics.RecordBatch(5, kTimes, kTwo);
+  statistics.RecordBatch({5, 10, 3}, kTimes, kTwo);
   const StatisticsSnapshot counts = statistics.Snapshot();
   EXPECT_EQ(counts.success.count, 2u);
   EXPECT_EQ(counts.success.total, microseconds(142 + 102));
@@ -28,13 +28,15 @@ TEST(ModelStatisticsTest, EachRequestIsChargedTheWholeBatch) {
   EXPECT_EQ(counts.compute_output.total, microseconds(2 * 2));
   EXPECT_EQ(counts.inference_count, 5u);
   EXPECT_EQ(counts.execution_count, 1u);
+  EXPECT_EQ(counts.elements, 10u);
+  EXPECT_EQ(counts.padding, 3u);
 }
 
 TEST(ModelStatisticsTest, EachBatchSizeIsCountedOncePerExecution) {
   ModelStatistics statistics;
-  statistics.RecordBatch(5, kTimes, kTwo);
-  statistics.RecordBatch(5, kTimes, kTwo);
-  statistics.RecordBatch(2, kTimes, kTwo);
+  statistics.RecordBatch({5, 10, 3}, kTimes, kTwo);
+  statistics.RecordBatch({5, 10, 3}, kTimes, kTwo);
+  statistics.RecordBatch({2, 10, 3}, kTimes, kTwo);
   const StatisticsSnapshot counts = statistics.Snapshot();
   ASSERT_EQ(counts.batches.size(), 2u);
   EXPECT_EQ(counts.batches.at(5).compute_infer.count, 2u);
@@ -57,8 +59,8 @@ TEST(ModelStatisticsTest, FailuresAreCountedByReason) {
 TEST(ModelStatisticsTest, QueueTimesFallIntoTheirBuckets) {
   ModelStatistics statistics;
   // Waited 80 and 40 µs, and then exactly the first bound, 100 µs, and one more.
-  statistics.RecordBatch(2, kTimes, kTwo);
-  statistics.RecordBatch(2, {At(120), At(120), At(120), At(120)},
+  statistics.RecordBatch({2, 10, 3}, kTimes, kTwo);
+  statistics.RecordBatch({2, 10, 3}, {At(120), At(120), At(120), At(120)},
                          std::vector<RequestTimes>{{At(20), At(20)}, {At(19), At(19)}});
   const StatisticsSnapshot counts = statistics.Snapshot();
   EXPECT_EQ(counts.queue_times[0], 3u);
@@ -76,7 +78,7 @@ TEST(ModelStatisticsTest, EachFailureHasOneOfTritonsReasons) {
 TEST(ModelStatisticsTest, ASnapshotNeverShowsHalfABatch) {
   ModelStatistics statistics;
   std::thread writer([&] {
-    for (int i = 0; i < 2000; ++i) statistics.RecordBatch(5, kTimes, kTwo);
+    for (int i = 0; i < 2000; ++i) statistics.RecordBatch({5, 10, 3}, kTimes, kTwo);
   });
   for (int i = 0; i < 200; ++i) {
     const StatisticsSnapshot counts = statistics.Snapshot();

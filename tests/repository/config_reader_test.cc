@@ -95,6 +95,25 @@ TEST(ConfigReaderTest, RefusesContradictoryPriorities) {
   refused("preserve_ordering: true default_queue_policy { timeout_action: DELAY }", "preserve_ordering");
 }
 
+std::string Parameter(std::string_view name, std::string_view value) {
+  return StrCat("parameters { key: \"", name, "\" value { string_value: \"", value, "\" } }\n");
+}
+
+TEST(ConfigReaderTest, ReadsHowBatchSizesAreChosen) {
+  EXPECT_TRUE(ConfigWith("").round_batch_sizes);
+  EXPECT_TRUE(ConfigWith(Parameter("ferry.batch_sizes", "measured")).round_batch_sizes);
+  EXPECT_FALSE(ConfigWith(Parameter("ferry.batch_sizes", "exact")).round_batch_sizes);
+  EXPECT_THAT(ParseWith(Parameter("ferry.batch_sizes", "many")),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("parameter ferry.batch_sizes 'many': allowed are")));
+}
+
+TEST(ConfigReaderTest, AnUnknownParameterOfFerrysIsAnError) {
+  EXPECT_THAT(ParseWith(Parameter("ferry.batch_size", "exact")),
+              HasStatus(StatusCode::kInvalidArgument,
+                        HasSubstr("parameter 'ferry.batch_size' is unknown; there are ferry.batch_sizes")));
+  EXPECT_THAT(ParseWith(Parameter("other", "x")), IsOk());
+}
+
 TEST(ConfigReaderTest, CallersSeeTheUsersConfigurationWithDefaultsFilledIn) {
   inference::ModelConfig seen;
   ASSERT_TRUE(seen.ParseFromString(ConfigWith("dynamic_batching { max_queue_delay_microseconds: 7 }").serialized));
