@@ -16,15 +16,26 @@ void ResponseOrder::Settle(uint64_t number, Result<InferResponse> result) {
   // What has been answered is released last: it may hold the model version that this belongs to.
   std::vector<Place> answered;
   MutexLock lock(mutex_);
-  places_[number - first_].result = std::move(result);
+  Place& place = places_[number - first_];
+  place.settled = true;
+  if (result.ok()) {
+    place.response = std::move(result).value();
+  } else {
+    Place& failed = answered.emplace_back(std::exchange(place, {nullptr, true, {}}));
+    mutex_.Unlock();
+    failed.completion(result.status());
+    mutex_.Lock();
+  }
   if (releasing_) return;  // that thread sees it
   releasing_ = true;
-  while (!places_.empty() && places_.front().result) {
-    Place& place = answered.emplace_back(std::move(places_.front()));
+  while (!places_.empty() && places_.front().settled) {
+    Place first = std::move(places_.front());
     places_.pop_front();
     ++first_;
+    if (!first.completion) continue;
     mutex_.Unlock();
-    place.completion(*std::move(place.result));
+    first.completion(std::move(first.response));
+    answered.push_back(std::move(first));
     mutex_.Lock();
   }
   releasing_ = false;

@@ -2,7 +2,6 @@
 #define FERRY_EXECUTION_RESPONSE_ORDER_H_
 
 #include <deque>
-#include <optional>
 #include <vector>
 
 #include "ferry/mutex.h"
@@ -11,9 +10,10 @@
 namespace ferry {
 
 // ResponseOrder lets answers leave in the order in which their requests entered, whatever order they are ready in. An
-// answer that is ready early is kept; a failure counts as an answer.
+// answer that is ready early is kept. A failure leaves at once, so that a refused or expired request is not held up by
+// those that run, and nobody waits for its answer any more.
 //
-// Threading: thread-safe. Completions run on the thread that made the first of them possible, one at a time.
+// Threading: thread-safe. Answers leave on the thread that made the first of them possible, one at a time.
 class ResponseOrder {
  public:
   // Gives the request its place and makes its completion wait for those before it.
@@ -21,8 +21,9 @@ class ResponseOrder {
 
  private:
   struct Place {
-    Completion completion;
-    std::optional<Result<InferResponse>> result;
+    Completion completion;  // null once a failure has left
+    bool settled = false;
+    InferResponse response;
   };
 
   void Settle(uint64_t number, Result<InferResponse> result);

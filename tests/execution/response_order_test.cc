@@ -34,12 +34,16 @@ TEST_F(ResponseOrderTest, AnEarlyAnswerWaitsForThoseBeforeIt) {
   EXPECT_THAT(answered_, ElementsAre(1, 2, 3));
 }
 
-TEST_F(ResponseOrderTest, AFailureIsAnAnswer) {
+TEST_F(ResponseOrderTest, AFailureLeavesAtOnceAndIsNotWaitedFor) {
   auto first = Enter(1);
   auto second = Enter(2);
-  second->Complete(InferResponse());
-  first->Complete(UnavailableError("full"));
-  EXPECT_THAT(answered_, ElementsAre(-1, 2));
+  auto third = Enter(3);
+  second->Complete(UnavailableError("timeout"));
+  EXPECT_THAT(answered_, ElementsAre(-2));
+  third->Complete(InferResponse());
+  EXPECT_THAT(answered_, ElementsAre(-2));
+  first->Complete(InferResponse());
+  EXPECT_THAT(answered_, ElementsAre(-2, 1, 3));
 }
 
 TEST_F(ResponseOrderTest, AForgottenRequestDoesNotHoldUpTheOthers) {

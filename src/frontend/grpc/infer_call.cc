@@ -90,6 +90,10 @@ Status InferCall::Submit() {
     (*model)->statistics().RecordFailure(Failure::kBadRequest, environment_.clock.Now() - arrival_);
     return valid.status().WithPrefix(RequestPrefix(proto.id()));
   }
+  if (given_up_) {  // while its body was on the way
+    (*model)->statistics().RecordFailure(Failure::kCancelled, environment_.clock.Now() - arrival_);
+    return CancelledError("the client gave the request up");
+  }
   SubmitTo(*model, *std::move(message), *std::move(valid));
   return Status();
 }
