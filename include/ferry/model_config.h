@@ -2,6 +2,7 @@
 #define FERRY_MODEL_CONFIG_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -61,6 +62,28 @@ struct DynamicBatching {
   std::map<uint64_t, QueuePolicy> priority_queue_policies;
 };
 
+// Variable extents that are filled up, so that requests of different lengths share a batch. Extents count without the
+// batch extent.
+struct Padding {
+  struct Input {
+    size_t input = 0;
+    std::vector<size_t> dims;      // ascending
+    std::vector<std::byte> value;  // one element to fill up with
+  };
+  // The output's extent follows the input's, and is cut back to what it is without padding.
+  struct Cut {
+    size_t output = 0;
+    size_t output_dim = 0;
+    size_t input = 0;
+    size_t input_dim = 0;
+  };
+  std::vector<Input> inputs;
+  std::vector<Cut> cuts;
+  std::vector<int64_t> lengths;  // to round up to, ascending; a longer extent is left as it is
+
+  int64_t RoundUp(int64_t extent) const;
+};
+
 // One sample of model_warmup. It runs as one execution of `batch_size` rows.
 struct WarmupInput {
   enum class Fill { kZero, kRandom, kFile };
@@ -89,6 +112,7 @@ struct ModelConfig {
   std::optional<DynamicBatching> dynamic_batching;
   std::vector<WarmupSample> warmup;
   std::map<std::string, std::string> parameters;
+  std::optional<Padding> padding;
   // Whether a batch may be executed with more rows than it has, where warm-up finds that to take less time.
   bool round_batch_sizes = true;
   std::map<std::string, std::string> metric_tags;

@@ -16,6 +16,11 @@ int FindTensor(const std::vector<TensorConfig>& tensors, std::string_view name) 
 int ModelConfig::FindInput(std::string_view wanted) const { return FindTensor(inputs, wanted); }
 int ModelConfig::FindOutput(std::string_view wanted) const { return FindTensor(outputs, wanted); }
 
+int64_t Padding::RoundUp(int64_t extent) const {
+  const auto length = std::lower_bound(lengths.begin(), lengths.end(), extent);
+  return length == lengths.end() ? extent : *length;
+}
+
 const Shape& ModelDims(const TensorConfig& tensor) { return tensor.model_dims ? *tensor.model_dims : tensor.dims; }
 
 bool ShapeMatches(std::span<const int64_t> dims, std::span<const int64_t> shape) {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/strings.h"
+#include "execution/padding.h"
 #include "execution/reshape.h"
 
 namespace ferry {
@@ -52,22 +53,45 @@ Status BatchBuffer::Reserve(Block& block, size_t bytes) {
 
 Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered) {
   const TensorView& first = batch.requests.front()->inputs[input];
-  TensorView& view = views_[input];
-  view.type = first.type;
-  view.shape = ReshapeForModel(config_.inputs[input], config_.batches(), first.shape);
-  if (config_.batches()) view.shape.front() = gathered->rows;
-  const auto bytes = static_cast<size_t>(*ByteSize(view.type, view.shape));
+  Shape shape = PaddedShape(config_, input, first.shape);
+  if (config_.batches()) shape.front() = gathered->rows;
+  const std::optional<int64_t> size = ByteSize(first.type, shape);
+  if (!size) return ResourceExhaustedError(StrCat("no memory for a batch of shape ", ShapeToString(shape)));
+  const auto bytes = static_cast<size_t>(*size);
   FERRY_RETURN_IF_ERROR(Reserve(blocks_[input], bytes));
-  std::byte* out = blocks_[input].memory.get();
-  for (const auto& request : batch.requests) out = Append(out, request->inputs[input].bytes);
-  const Bytes real(blocks_[input].memory.get(), out);
-  const Bytes last_row = real.last(real.size() / static_cast<size_t>(batch.rows));
-  for (int64_t row = batch.rows; row < gathered->rows; ++row) out = Append(out, last_row);
-  view.bytes = Bytes(blocks_[input].memory.get(), bytes);
-  const auto element = static_cast<int64_t>(DataTypeSize(view.type));
-  gathered->elements += static_cast<int64_t>(real.size()) / element;
-  gathered->padding += static_cast<int64_t>(bytes - real.size()) / element;
+  const std::span<std::byte> block(blocks_[input].memory.get(), bytes);
+  const size_t row_bytes = bytes / static_cast<size_t>(gathered->rows);
+  const int64_t real_bytes = CopyRows(batch, input, shape, block);
+  for (int64_t row = batch.rows; row < gathered->rows; ++row) {
+    Append(block.data() + static_cast<size_t>(row) * row_bytes,
+           block.subspan(static_cast<size_t>(batch.rows - 1) * row_bytes, row_bytes));
+  }
+  const auto element = static_cast<int64_t>(DataTypeSize(first.type));
+  gathered->elements += real_bytes / element;
+  gathered->padding += (static_cast<int64_t>(bytes) - real_bytes) / element;
+  views_[input] = {first.type, ReshapeForModel(config_.inputs[input], config_.batches(), shape), block};
   return Status();
+}
+
+// Copies the batch's rows to the begin of `block`, which has `shape`; returns the bytes that they are without padding.
+int64_t BatchBuffer::CopyRows(const Batch& batch, size_t input, const Shape& shape, std::span<std::byte> block) {
+  const Padding::Input* padding = FindPadding(config_, input);
+  if (padding != nullptr) Fill(block, padding->value);
+  int64_t bytes = 0;
+  std::byte* out = block.data();
+  for (const auto& request : batch.requests) {
+    const TensorView& rows = request->inputs[input];
+    bytes += static_cast<int64_t>(rows.bytes.size());
+    if (padding == nullptr) {
+      out = Append(out, rows.bytes);
+      continue;
+    }
+    Shape padded = shape;
+    padded.front() = rows.shape.front();
+    CopyBlock({out, padded, rows.bytes.data(), rows.shape, rows.shape, DataTypeSize(rows.type)});
+    out += *ByteSize(rows.type, padded);
+  }
+  return bytes;
 }
 
 Result<GatheredInputs> BatchBuffer::Gather(const Batch& batch, int64_t rows) {

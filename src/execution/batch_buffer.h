@@ -40,6 +40,7 @@ class BatchBuffer {
 
   Status Reserve(Block& block, size_t bytes);
   Status GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered);
+  int64_t CopyRows(const Batch& batch, size_t input, const Shape& shape, std::span<std::byte> block);
 
   const ModelConfig& config_;
   std::vector<Block> blocks_;

@@ -1,5 +1,9 @@
 #include "execution/batch_group.h"
 
+#include <algorithm>
+
+#include "execution/padding.h"
+
 namespace ferry {
 
 std::vector<int64_t> GroupOf(const ModelConfig& config, const InferRequest& request) {
@@ -7,8 +11,10 @@ std::vector<int64_t> GroupOf(const ModelConfig& config, const InferRequest& requ
   if (!config.batches()) return group;
   for (size_t i = 0; i < config.inputs.size(); ++i) {
     const Shape& dims = config.inputs[i].dims;
+    if (std::ranges::find(dims, -1) == dims.end()) continue;
+    const Shape shape = PaddedShape(config, i, request.inputs[i].shape);
     for (size_t dim = 0; dim < dims.size(); ++dim) {
-      if (dims[dim] == -1) group.push_back(request.inputs[i].shape[dim + 1]);
+      if (dims[dim] == -1) group.push_back(shape[dim + 1]);
     }
   }
   return group;

@@ -17,7 +17,8 @@ namespace ferry {
 //   INTERNAL          another extent differs
 Status CheckOutputs(const ModelConfig& config, const GatheredInputs& inputs, std::span<const Tensor> outputs);
 
-// The rows [first, first + rows) of each output that `request` wants, sharing the batch's memory.
+// The rows [first, first + rows) of each output that `request` wants, sharing the batch's memory; what is cut back because
+// an input was padded has memory of its own.
 // REQUIRES: CheckOutputs() of `outputs` is OK.
 InferResponse CutOutputs(const ModelConfig& config, const InferRequest& request, int64_t first_row,
                          std::span<const Tensor> outputs);

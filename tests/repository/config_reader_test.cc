@@ -107,6 +107,57 @@ TEST(ConfigReaderTest, ReadsHowBatchSizesAreChosen) {
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("parameter ferry.batch_sizes 'many': allowed are")));
 }
 
+constexpr char kSequence[] = R"(
+max_batch_size: 8 dynamic_batching { }
+input { name: "ids" data_type: TYPE_INT64 dims: [ -1 ] }
+input { name: "speech" data_type: TYPE_FP32 dims: [ 2, -1 ] }
+output { name: "tags" data_type: TYPE_FP32 dims: [ -1, 9 ] }
+)";
+
+Result<ReadConfig> ParseSequence(std::string_view pad, std::string_view more = "") {
+  return ParseModelConfig(StrCat(kSequence, Parameter("ferry.pad", pad), more), "p", "/nowhere", "m");
+}
+
+TEST(ConfigReaderTest, ReadsPadding) {
+  const Padding padding = *ParseSequence("ids:0=7, speech:1=0.5", Parameter("ferry.pad_lengths", "64 16") +
+                                                                      Parameter("ferry.pad_cut", "tags:0=ids:0"))
+                               .value()
+                               .config.padding;
+  ASSERT_EQ(padding.inputs.size(), 2u);
+  EXPECT_EQ(padding.inputs[0].input, 0u);
+  EXPECT_EQ(*reinterpret_cast<const int64_t*>(padding.inputs[0].value.data()), 7);
+  EXPECT_THAT(padding.inputs[1].dims, ElementsAre(1u));
+  EXPECT_EQ(*reinterpret_cast<const float*>(padding.inputs[1].value.data()), 0.5f);
+  EXPECT_THAT(padding.lengths, ElementsAre(16, 64));
+  ASSERT_EQ(padding.cuts.size(), 1u);
+  EXPECT_EQ(padding.cuts[0].output_dim, 0u);
+}
+
+TEST(ConfigReaderTest, PaddingHasUsualLengthsAndZero) {
+  const Padding padding = *ParseSequence("ids:0").value().config.padding;
+  EXPECT_THAT(padding.inputs[0].value, ::testing::Each(std::byte{0}));
+  EXPECT_EQ(padding.RoundUp(5), 8);
+  EXPECT_EQ(padding.RoundUp(17), 24);
+  EXPECT_EQ(padding.RoundUp(130), 192);
+}
+
+TEST(ConfigReaderTest, RefusesPaddingThatDoesNotFit) {
+  const auto refused = [](const Result<ReadConfig>& read, const char* message) {
+    EXPECT_THAT(read, HasStatus(StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  refused(ParseSequence("id:0"), "parameter ferry.pad 'id:0': 'id:0': must be <input>:<dimension>");
+  refused(ParseSequence("ids"), "must be <input>:<dimension>");
+  refused(ParseSequence("speech:0"), "variable one (-1) of dims [2,-1]");
+  refused(ParseSequence("ids:1"), "variable one");
+  refused(ParseSequence("ids:0=x"), "'x': no value of type INT64");
+  refused(ParseSequence("ids:0 ids:0"), "another padding too");
+  refused(ParseSequence("ids:0", Parameter("ferry.pad_lengths", "16 -1")), "'-1': must be a number from 1");
+  refused(ParseSequence("ids:0", Parameter("ferry.pad_lengths", "")), "at least one length");
+  refused(ParseSequence("ids:0", Parameter("ferry.pad_cut", "tags:0=speech:1")), "not in ferry.pad");
+  refused(ParseSequence("ids:0", Parameter("ferry.pad_cut", "tags:1=ids:0")), "variable one (-1) of dims [-1,9]");
+  refused(ParseWith(Parameter("ferry.pad_lengths", "16")), "only with ferry.pad");
+}
+
 TEST(ConfigReaderTest, AnUnknownParameterOfFerrysIsAnError) {
   EXPECT_THAT(ParseWith(Parameter("ferry.batch_size", "exact")),
               HasStatus(StatusCode::kInvalidArgument,
