@@ -2,6 +2,7 @@ import contextlib
 
 import pytest
 from ferry_server import FerryServer
+from gates import Gates
 from models import COMMON, Repository
 
 
@@ -57,3 +58,15 @@ def start():
     """Starts servers of the test's own. Each must end with 0, unless the test has ended it itself."""
     with contextlib.ExitStack() as servers:
         yield lambda *args, **options: servers.enter_context(FerryServer(*args, **options))
+
+
+@pytest.fixture(scope="session")
+def all_gates(tmp_path_factory):
+    return Gates(tmp_path_factory.mktemp("gates") / "gates")
+
+
+@pytest.fixture
+def gates(all_gates, start):
+    """The gates; all are opened at the test's end, before a server of its own waits for what it runs."""
+    yield all_gates
+    all_gates.open_all()

@@ -1,5 +1,6 @@
 """Reads Prometheus' text format."""
 
+import collections
 import re
 import urllib.request
 
@@ -53,3 +54,23 @@ def url(server, path="/metrics"):
 def scrape(server):
     with urllib.request.urlopen(url(server), timeout=10) as answer:
         return Metrics(answer.read().decode())
+
+
+def value(server, name, model):
+    return scrape(server).value(name, model=model, version="1")
+
+
+def pending(server, model):
+    return value(server, "nv_inference_pending_request_count", model)
+
+
+def by_reason(server, name, model):
+    """Reason -> count of a family with a series for each reason; those that never occurred are left out."""
+    metrics = scrape(server)
+    counted = {each["reason"]: int(metrics.value(name, **each))
+               for each in metrics.labels_of(name) if each["model"] == model}
+    return collections.Counter({reason: count for reason, count in counted.items() if count})
+
+
+def failures(server, model):
+    return by_reason(server, "ferry_request_failures_total", model)

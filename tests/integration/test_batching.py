@@ -5,7 +5,8 @@ import time
 import grpc
 import numpy as np
 import pytest
-from ferry_server import FerryServer
+from ferry_server import FerryServer, wait_until
+from metrics_text import pending
 from models import ADDONE, PROBE, SUMROWS, VAR, Repository
 from wire import (arrays, counts, infer, infer_all, of_probe, of_rows, probe_steps, refused, statistics)
 
@@ -114,7 +115,28 @@ def test_request_goes_to_the_instance_that_is_free(stub):
     assert answered(long.result()).tolist() == [[1, 1]]
 
 
+def test_instances_execute_at_the_same_time(start, repository, gates):
+    server = start(repository.add(gates.model().batching("three", instances=3)))
+    held = [gates.hold(server.stub, "three", value) for value in range(3)]
+    fourth = gates.send(server.stub, "three", 3)
+    wait_until(lambda: pending(server, "three") == 1, what="a request without an instance")
+    assert not fourth.executing()
+    held.append(fourth)
+    assert [each.finish()[0][:2] for each in held] == [(0, 1), (1, 1), (2, 1), (3, 1)]
+
+
 # Delay
+
+
+def test_lone_request_is_answered_at_once_without_a_delay(stub):
+    taken = []
+    for i in range(50):
+        # After rests of different lengths, as for a thread that looks only from time to time.
+        time.sleep(0.001 * (i % 20))
+        begin = time.monotonic()
+        infer(stub, of_probe("probe_no_delay", [i]))
+        taken.append(time.monotonic() - begin)
+    assert np.median(taken) < 0.02
 
 
 def test_b013_lone_request_waits_the_delay(stub):

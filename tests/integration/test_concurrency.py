@@ -2,7 +2,6 @@
 
 import os
 import resource
-import threading
 import time
 
 import grpc
@@ -12,7 +11,7 @@ import torch
 from ferry_server import FerryServer
 from models import ADDONE, MLP, PROBE, VAR3, Mlp, Repository
 from tritonclient.grpc import service_pb2_grpc
-from wire import arrays, assert_serves, counts, infer, of_probe, of_rows
+from wire import arrays, assert_serves, counts, infer, of_probe, of_rows, run_threads
 
 SOAK_SECONDS = float(os.environ.get("FERRY_SOAK_SECONDS", "5"))
 CLIENTS = 64
@@ -45,25 +44,6 @@ def mlp_cases(count, seed):
     model = Mlp().eval()
     with torch.inference_mode():
         return [(each, model(torch.from_numpy(each)).numpy()) for each in inputs]
-
-
-def run_threads(count, work):
-    """Runs work(i) in threads; the first error is the test's."""
-    errors = []
-
-    def guarded(i):
-        try:
-            work(i)
-        except BaseException as error:  # An assertion in a thread would otherwise be lost.
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def test_64_clients_with_distinct_inputs_get_their_own_answers(server, stub):

@@ -4,6 +4,7 @@ import grpc
 import numpy as np
 import pytest
 from ferry_server import FerryServer
+from metrics_text import failures
 from models import ADDONE, EMBEDDING, RZ, ImpossibleMemoryOnNegative, Repository
 from wire import arrays, assert_serves, counts, infer, infer_all, of_arrays, of_rows, refused
 from tritonclient.grpc import service_pb2 as pb
@@ -18,6 +19,7 @@ def server(tmp_path_factory):
     repository = Repository(tmp_path_factory.mktemp("isolation")).add(
         ADDONE, RZ,
         RZ.batching("rz_50ms", 50_000),
+        RZ.batching("rz_long", 20_000_000),
         RZ.but(name="rz_4_instances", instances=4),
         RZ.but(name="greedy", module=(ImpossibleMemoryOnNegative,)),
         EMBEDDING,
@@ -100,3 +102,19 @@ def test_b067_index_out_of_range_fails_that_request_only(stub):
     refused(stub.ModelInfer, lookup(99), INTERNAL)
     for i, response in enumerate(infer_all(stub, [lookup(i % 10) for i in range(50)])):
         assert arrays(response)["OUTPUT__0"].tolist() == [[i % 10] * 4]
+
+
+def test_b011_poisoned_request_among_eight_fails_alone(server, stub):
+    before, failed_before = counts(stub, "rz_long"), failures(server, "rz_long")
+    rows = [[[-1, 0, 0, 0]] if i == 3 else [[i] * 4] for i in range(8)]
+    # The delay is longer than the test: the eight can only have left together.
+    responses = infer_all(stub, [of_rows("rz_long", each) for each in rows], timeout=15)
+    poisoned = responses.pop(3)
+    assert isinstance(poisoned, grpc.RpcError) and poisoned.code() == INTERNAL
+    assert "negative input" in poisoned.details()
+    for value, response in zip([0, 1, 2, 4, 5, 6, 7], responses):
+        assert not isinstance(response, grpc.RpcError), response
+        assert arrays(response)["OUTPUT__0"].tolist() == [[value + 1] * 4]
+    counted = counts(stub, "rz_long") - before
+    assert (counted.success, counted.fail) == (7, 1)
+    assert failures(server, "rz_long") - failed_before == {"model": 1}

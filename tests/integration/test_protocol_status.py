@@ -1,14 +1,12 @@
 """Each row of the protocol's table of errors, by its exact status; the server serves on after each."""
 
-import time
-
 import grpc
 import pytest
-from ferry_server import FerryServer, wait_until
-from models import ADDONE, PROBE, SUMROWS, Repository
+from ferry_server import FerryServer
+from models import ADDONE, SUMROWS, Repository
 from tritonclient.grpc import service_pb2 as pb
-from wire import (arrays, assert_serves, counts, floats, infer, of_probe, of_rows, one_input, output,
-                  probe_steps, refused, request, squeezed, tensor)
+from wire import (assert_serves, counts, floats, infer, of_rows, one_input, output, refused, request,
+                  squeezed, tensor)
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 NOT_FOUND = grpc.StatusCode.NOT_FOUND
@@ -257,28 +255,6 @@ def test_output_with_too_few_rows_is_unimplemented(start, repository):
     stub = start(repository.add(SUMROWS)).stub
     details = refused(stub.ModelInfer, of_rows("sumrows", [[1, 2, 3, 4]] * 3), UNIMPLEMENTED)
     assert "OUTPUT__0" in details and "[3,4]" in squeezed(details) and "[1,4]" in squeezed(details)
-
-
-@pytest.mark.parametrize("spacing", [0, 0.02], ids=["at once", "one after the other"])
-def test_b020_full_queue_is_unavailable_and_the_limit_is_exact(start, repository, spacing):
-    limit = "default_queue_policy { max_queue_size: 4 }"
-    stub = start(repository.add(PROBE.batching("full", fields=limit, max_batch_size=1))).stub
-    steps = probe_steps(stub, "full", 2.0)
-    before = counts(stub, "full")
-    running = stub.ModelInfer.future(of_probe("full", [0], steps), timeout=30)
-    time.sleep(0.1)  # The running request must have left the queue.
-    futures = []
-    for value in range(1, 11):
-        futures.append(stub.ModelInfer.future(of_probe("full", [value]), timeout=30))
-        time.sleep(spacing)
-    wait_until(lambda: sum(each.done() for each in futures) == 6, what="six refusals")
-    assert not running.done()
-    refusals = [each for each in futures if each.done()]
-    assert {each.code() for each in refusals} == {UNAVAILABLE}
-    assert "queue" in refusals[0].details()
-    answered = [arrays(each.result())["OUTPUT__0"][0, 0] for each in futures if each not in refusals]
-    assert answered == [value for value, each in enumerate(futures, 1) if each not in refusals]
-    assert (counts(stub, "full") - before).executions == 5
 
 
 # Shared memory, and calls that are not offered

@@ -1,6 +1,7 @@
 """Requests as protobuf messages, so that a test can send what stock clients refuse to build."""
 
 import dataclasses
+import threading
 import time
 
 import grpc
@@ -101,6 +102,33 @@ def infer_all(stub, messages, timeout=TIMEOUT):
     """Sends the messages at once; answers or errors in the order of the messages."""
     futures = [stub.ModelInfer.future(message, timeout=timeout) for message in messages]
     return [future.exception() or future.result() for future in futures]
+
+
+def run_threads(count, work):
+    """Runs work(i) in threads; the first error is the test's."""
+    errors = []
+
+    def guarded(i):
+        try:
+            work(i)
+        except BaseException as error:  # An assertion in a thread would otherwise be lost.
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def paced(count, interval, send):
+    """Calls send(i) at an even rate."""
+    begin = time.perf_counter()
+    for i in range(count):
+        time.sleep(max(0, begin + i * interval - time.perf_counter()))
+        send(i)
 
 
 def refused(call, message, code, timeout=10):
