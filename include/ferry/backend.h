@@ -25,8 +25,9 @@ class ModelInstance {
   // Sets what the framework keeps per thread, such as its number of worker threads.
   virtual void BindThread() = 0;
 
-  // Executes the model on `inputs`: one view for each input of the configuration, in its order, with the batch extent
-  // in front where the model has one and with ModelDims() behind it. Returns one tensor for each output of the
+  // Executes the model on `inputs`: one view for each of the configuration's ModelInputNames(), in that order, with the
+  // batch extent in front where the model has one and with ModelDims() behind it, or of one extent for a ragged input; of
+  // type kInvalid where an optional input is left out. Returns one tensor for each output of the
   // configuration, in its order, dense, of the configured type; shapes are the model's own and the caller checks them.
   // The outputs stay as they are while their owners live, whatever later runs do; they never alias `inputs`.
   //

@@ -24,6 +24,8 @@ struct TensorConfig {
   Shape dims;                       // as callers see it; -1 is any extent
   std::optional<Shape> model_dims;  // as the model sees it, where `reshape` says so
   std::vector<std::string> labels;  // of an output's classes, from label_filename; may be empty
+  bool optional = false;            // a request may leave the input out
+  bool ragged = false;  // the input's extents may differ within a batch; the model gets all elements in a row
 
   bool operator==(const TensorConfig&) const = default;
 };
@@ -84,6 +86,28 @@ struct Padding {
   int64_t RoundUp(int64_t extent) const;
 };
 
+// An input that the model gets beside those of the requests and that says what the batch holds, for ragged inputs.
+struct BatchInput {
+  enum class Kind {
+    kElementCount,                     // elements of each request's source
+    kAccumulatedElementCount,          // the same, added up
+    kAccumulatedElementCountWithZero,  // the same, with a 0 in front
+    kMaxElementCountAsShape,           // the largest of them is the extent; the values say nothing
+    kItemShape,                        // extents of each row's source, without the batch extent
+    kItemShapeFlatten,                 // the same in one row
+  };
+  Kind kind = Kind::kElementCount;
+  std::string name;
+  DataType type = DataType::kInvalid;
+  size_t source = 0;  // index of the input
+};
+
+// An output of which each request gets as many elements as its source input has, in the source's shape.
+struct BatchOutput {
+  size_t output = 0;
+  size_t source = 0;
+};
+
 // One sample of model_warmup. It runs as one execution of `batch_size` rows.
 struct WarmupInput {
   enum class Fill { kZero, kRandom, kFile };
@@ -106,6 +130,8 @@ struct ModelConfig {
   int64_t max_batch_size = 0;  // rows; 0: the model has no batch extent
   std::vector<TensorConfig> inputs;
   std::vector<TensorConfig> outputs;
+  std::vector<BatchInput> batch_inputs;
+  std::vector<BatchOutput> batch_outputs;
   VersionPolicy version_policy;
   std::string default_model_filename;
   int instance_count = 1;
@@ -124,6 +150,10 @@ struct ModelConfig {
   bool combines() const { return batches() && dynamic_batching.has_value(); }
   // Rows that one execution may hold.
   int64_t max_rows() const { return batches() ? max_batch_size : 1; }
+  // Names of what the model is given: its inputs, then its batch_inputs.
+  std::vector<std::string> ModelInputNames() const;
+  // Whether what a batch is made of can vary from request to request in more than its rows.
+  bool HasVariableInput() const;
   // Index into inputs or outputs; -1 when there is none of that name.
   int FindInput(std::string_view name) const;
   int FindOutput(std::string_view name) const;

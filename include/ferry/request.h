@@ -39,8 +39,8 @@ class InferRequest {
   // Puts `wrap(completion)` in the completion's place.
   void WrapCompletion(const std::function<Completion(Completion)>& wrap) { completion_ = wrap(std::move(completion_)); }
 
-  // One view for each input of the model's configuration, in the configuration's order. On a model that batches, the
-  // first extent of each shape is `rows`.
+  // One view for each input of the model's configuration, in the configuration's order; of type kInvalid where an optional
+  // input is left out. On a model that batches, the first extent of each shape is `rows`.
   std::vector<TensorView> inputs;
   // Keeps the bytes of `inputs` alive.
   std::shared_ptr<const void> input_owner;

@@ -79,10 +79,11 @@ c10::TypePtr TensorDictType() { return c10::DictType::create(c10::StringType::ge
 
 // Each input has to meet a tensor argument; a number or a list would be refused at every run.
 Status CheckArgumentTypes(const ModelConfig& config, const c10::FunctionSchema& schema, const InputBinding& binding) {
+  const std::vector<std::string> names = config.ModelInputNames();
   for (size_t i = 0; i < binding.argument.size(); ++i) {
     const c10::Argument& argument = schema.arguments()[binding.argument[i] + 1];  // 0 is self
     if (!c10::TensorType::get()->isSubtypeOf(*argument.type())) {
-      return InvalidArgumentError(StrCat("input ", Quoted(config.inputs[i].name), ": argument '", argument.name(),
+      return InvalidArgumentError(StrCat("input ", Quoted(names[i]), ": argument '", argument.name(),
                                          "' of the model's forward() is a ", argument.type()->repr_str(),
                                          ", not a Tensor"));
     }

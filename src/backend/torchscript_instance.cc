@@ -63,7 +63,11 @@ class TorchScriptInstance final : public ModelInstance {
  public:
   TorchScriptInstance(const ModelConfig& config, const TorchScriptOptions& options, const TorchScriptBinding& binding,
                       torch::jit::Module module)
-      : config_(config), options_(options), binding_(binding), module_(std::move(module)) {}
+      : config_(config),
+        names_(config.ModelInputNames()),
+        options_(options),
+        binding_(binding),
+        module_(std::move(module)) {}
 
   void BindThread() override {
     // The first call in a thread adopts the number that another thread has set last, so it has to come before our own.
@@ -79,7 +83,9 @@ class TorchScriptInstance final : public ModelInstance {
       const at::NoGradGuard no_grad;
       std::vector<at::Tensor> wrapped;
       wrapped.reserve(inputs.size());
-      for (const TensorView& input : inputs) wrapped.push_back(WrapInTorch(input));
+      for (const TensorView& input : inputs) {
+        wrapped.push_back(input.type == DataType::kInvalid ? at::Tensor() : WrapInTorch(input));
+      }
       // `wrapped` lives on until the outputs are taken, so that an output on an input's memory shows as shared.
       Result<ModelOutputs> outputs = Flatten(module_.forward(Arguments(wrapped)));
       if (!outputs.ok()) return outputs.status().WithPrefix(Prefix());
@@ -101,11 +107,15 @@ class TorchScriptInstance final : public ModelInstance {
   std::vector<c10::IValue> Arguments(const std::vector<at::Tensor>& inputs) const {
     if (binding_.inputs.kind == InputBinding::Kind::kDict) {
       c10::Dict<std::string, at::Tensor> dict;
-      for (size_t i = 0; i < inputs.size(); ++i) dict.insert(config_.inputs[i].name, inputs[i]);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].defined()) dict.insert(names_[i], inputs[i]);
+      }
       return {dict};
     }
     std::vector<c10::IValue> arguments = binding_.defaults;
-    for (size_t i = 0; i < inputs.size(); ++i) arguments[binding_.inputs.argument[i]] = inputs[i];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].defined()) arguments[binding_.inputs.argument[i]] = inputs[i];
+    }
     return arguments;
   }
 
@@ -146,6 +156,7 @@ class TorchScriptInstance final : public ModelInstance {
   }
 
   const ModelConfig& config_;
+  const std::vector<std::string> names_;
   const TorchScriptOptions options_;
   const TorchScriptBinding& binding_;
   torch::jit::Module module_;

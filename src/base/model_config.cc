@@ -16,6 +16,19 @@ int FindTensor(const std::vector<TensorConfig>& tensors, std::string_view name) 
 int ModelConfig::FindInput(std::string_view wanted) const { return FindTensor(inputs, wanted); }
 int ModelConfig::FindOutput(std::string_view wanted) const { return FindTensor(outputs, wanted); }
 
+std::vector<std::string> ModelConfig::ModelInputNames() const {
+  std::vector<std::string> names;
+  for (const TensorConfig& input : inputs) names.push_back(input.name);
+  for (const BatchInput& input : batch_inputs) names.push_back(input.name);
+  return names;
+}
+
+bool ModelConfig::HasVariableInput() const {
+  return std::any_of(inputs.begin(), inputs.end(), [](const TensorConfig& input) {
+    return input.optional || input.ragged || std::find(input.dims.begin(), input.dims.end(), -1) != input.dims.end();
+  });
+}
+
 int64_t Padding::RoundUp(int64_t extent) const {
   const auto length = std::lower_bound(lengths.begin(), lengths.end(), extent);
   return length == lengths.end() ? extent : *length;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/strings.h"
+#include "execution/batch_inputs.h"
 #include "execution/padding.h"
 #include "execution/reshape.h"
 
@@ -31,7 +32,7 @@ std::byte* Append(std::byte* out, Bytes bytes) {
 }  // namespace
 
 BatchBuffer::BatchBuffer(const ModelConfig& config)
-    : config_(config), blocks_(config.inputs.size()), views_(config.inputs.size()) {
+    : config_(config), blocks_(config.ModelInputNames().size()), views_(blocks_.size()) {
   for (size_t i = 0; i < config.inputs.size(); ++i) {
     Shape full = config.inputs[i].dims;
     full.insert(full.begin(), config.max_rows());
@@ -53,6 +54,11 @@ Status BatchBuffer::Reserve(Block& block, size_t bytes) {
 
 Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered) {
   const TensorView& first = batch.requests.front()->inputs[input];
+  if (first.type == DataType::kInvalid) {  // nobody of this group has it
+    views_[input] = {};
+    return Status();
+  }
+  if (config_.inputs[input].ragged) return GatherRagged(batch, input, gathered);
   Shape shape = PaddedShape(config_, input, first.shape);
   if (config_.batches()) shape.front() = gathered->rows;
   const std::optional<int64_t> size = ByteSize(first.type, shape);
@@ -94,9 +100,36 @@ int64_t BatchBuffer::CopyRows(const Batch& batch, size_t input, const Shape& sha
   return bytes;
 }
 
+// All elements of all requests in a row.
+Status BatchBuffer::GatherRagged(const Batch& batch, size_t input, GatheredInputs* gathered) {
+  size_t bytes = 0;
+  for (const auto& request : batch.requests) bytes += request->inputs[input].bytes.size();
+  FERRY_RETURN_IF_ERROR(Reserve(blocks_[input], bytes));
+  std::byte* out = blocks_[input].memory.get();
+  for (const auto& request : batch.requests) out = Append(out, request->inputs[input].bytes);
+  const DataType type = config_.inputs[input].type;
+  const auto elements = static_cast<int64_t>(bytes / DataTypeSize(type));
+  views_[input] = {type, {elements}, Bytes(blocks_[input].memory.get(), bytes)};
+  gathered->elements += elements;
+  return Status();
+}
+
+Status BatchBuffer::FillBatchInput(const Batch& batch, size_t index) {
+  const BatchInput& input = config_.batch_inputs[index];
+  const BatchInputContent content = ContentOf(input, batch);
+  const size_t view = config_.inputs.size() + index;
+  const size_t bytes = content.values.size() * DataTypeSize(input.type);
+  FERRY_RETURN_IF_ERROR(Reserve(blocks_[view], bytes));
+  const std::span<std::byte> block(blocks_[view].memory.get(), bytes);
+  WriteAs(input.type, content.values, block);
+  views_[view] = {input.type, content.shape, block};
+  return Status();
+}
+
 Result<GatheredInputs> BatchBuffer::Gather(const Batch& batch, int64_t rows) {
   GatheredInputs gathered{rows, views_};
   for (size_t i = 0; i < config_.inputs.size(); ++i) FERRY_RETURN_IF_ERROR(GatherInput(batch, i, &gathered));
+  for (size_t i = 0; i < config_.batch_inputs.size(); ++i) FERRY_RETURN_IF_ERROR(FillBatchInput(batch, i));
   return gathered;
 }
 

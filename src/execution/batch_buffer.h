@@ -13,7 +13,7 @@ namespace ferry {
 // What the model is given of a batch.
 struct GatheredInputs {
   int64_t rows = 0;                   // of the execution: those of the batch, or more
-  std::span<const TensorView> views;  // one for each input of the model
+  std::span<const TensorView> views;  // one for each of ModelInputNames(); of type kInvalid where it is left out
   int64_t elements = 0;               // that the requests brought
   int64_t padding = 0;                // that were added
 };
@@ -40,6 +40,8 @@ class BatchBuffer {
 
   Status Reserve(Block& block, size_t bytes);
   Status GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered);
+  Status GatherRagged(const Batch& batch, size_t input, GatheredInputs* gathered);
+  Status FillBatchInput(const Batch& batch, size_t index);
   int64_t CopyRows(const Batch& batch, size_t input, const Shape& shape, std::span<std::byte> block);
 
   const ModelConfig& config_;

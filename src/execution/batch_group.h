@@ -8,8 +8,8 @@
 
 namespace ferry {
 
-// What must be equal among requests that share a batch: the variable extents of their inputs, as they are after padding.
-// What the configuration fixes is equal anyway.
+// What must be equal among requests that share a batch: which optional inputs they have, and the variable extents of their
+// inputs, as they are after padding; those of ragged inputs may differ. What the configuration fixes is equal anyway.
 std::vector<int64_t> GroupOf(const ModelConfig& config, const InferRequest& request);
 
 }  // namespace ferry

@@ -27,12 +27,23 @@ Shape AllowedShape(const ModelConfig& config, const GatheredInputs& inputs, size
   return allowed;
 }
 
-Status CheckOutput(const ModelConfig& config, const TensorConfig& expected, const Shape& allowed,
-                   const Tensor& output) {
-  if (output.type != expected.type) {
-    return InvalidArgumentError(StrCat(OutputName(config, expected), " has type ", DataTypeName(output.type),
-                                       ", but the configuration says ", DataTypeName(expected.type)));
-  }
+const BatchOutput* FindBatchOutput(const ModelConfig& config, size_t index) {
+  const auto found = std::ranges::find(config.batch_outputs, index, &BatchOutput::output);
+  return found == config.batch_outputs.end() ? nullptr : &*found;
+}
+
+// An output that is shared out by the elements of its source.
+Status CheckScattered(const ModelConfig& config, const BatchOutput& batch_output, const GatheredInputs& inputs,
+                      const Tensor& output) {
+  const int64_t expected = *ElementCount(inputs.views[batch_output.source].shape);
+  if (ElementCount(output.shape) == expected) return Status();
+  return UnimplementedError(StrCat(OutputName(config, config.outputs[batch_output.output]),
+                                   " cannot be split among the requests of the batch: expected ", expected,
+                                   " elements, as input '", config.inputs[batch_output.source].name,
+                                   "' has, got shape ", ShapeToString(output.shape)));
+}
+
+Status CheckRows(const ModelConfig& config, const TensorConfig& expected, const Shape& allowed, const Tensor& output) {
   if (config.batches() && (output.shape.empty() || output.shape.front() != allowed.front())) {
     return UnimplementedError(StrCat(OutputName(config, expected), " cannot be split among the requests of the batch: ",
                                      "expected shape ", ShapeToString(allowed), ", got ", ShapeToString(output.shape)));
@@ -42,6 +53,18 @@ Status CheckOutput(const ModelConfig& config, const TensorConfig& expected, cons
                                 ShapeToString(output.shape)));
   }
   return Status();
+}
+
+Status CheckOutput(const ModelConfig& config, const GatheredInputs& inputs, size_t index, const Tensor& output) {
+  const TensorConfig& expected = config.outputs[index];
+  if (output.type != expected.type) {
+    return InvalidArgumentError(StrCat(OutputName(config, expected), " has type ", DataTypeName(output.type),
+                                       ", but the configuration says ", DataTypeName(expected.type)));
+  }
+  if (const BatchOutput* scattered = FindBatchOutput(config, index)) {
+    return CheckScattered(config, *scattered, inputs, output);
+  }
+  return CheckRows(config, expected, AllowedShape(config, inputs, index), output);
 }
 
 // `part` without what its padded inputs have brought into it; a copy, unless nothing was padded.
@@ -57,6 +80,27 @@ Tensor CutBack(const ModelConfig& config, const InferRequest& request, size_t in
   return cut;
 }
 
+// The request's rows of the output.
+Tensor RowsOf(const InferRequest& request, int64_t first_row, const Tensor& whole) {
+  Tensor part = whole;
+  const size_t row_bytes = whole.bytes.size() / static_cast<size_t>(std::max<int64_t>(whole.shape.front(), 1));
+  part.shape.front() = request.rows;
+  part.bytes =
+      whole.bytes.subspan(static_cast<size_t>(first_row) * row_bytes, static_cast<size_t>(request.rows) * row_bytes);
+  return part;
+}
+
+// As many elements of the output as the request's source has, in the source's shape.
+Tensor ScatteredPart(const BatchOutput& batch_output, const InferRequest& request, const BatchPosition& position,
+                     const Tensor& whole) {
+  Tensor part = whole;
+  part.shape = request.inputs[batch_output.source].shape;
+  const size_t element = DataTypeSize(whole.type);
+  part.bytes = whole.bytes.subspan(static_cast<size_t>(position.elements[batch_output.source]) * element,
+                                   static_cast<size_t>(*ElementCount(part.shape)) * element);
+  return part;
+}
+
 }  // namespace
 
 Status CheckOutputs(const ModelConfig& config, const GatheredInputs& inputs, std::span<const Tensor> outputs) {
@@ -65,26 +109,32 @@ Status CheckOutputs(const ModelConfig& config, const GatheredInputs& inputs, std
         StrCat("model '", config.name, "': expected ", config.outputs.size(), " outputs, got ", outputs.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    FERRY_RETURN_IF_ERROR(CheckOutput(config, config.outputs[i], AllowedShape(config, inputs, i), outputs[i]));
+    FERRY_RETURN_IF_ERROR(CheckOutput(config, inputs, i, outputs[i]));
   }
   return Status();
 }
 
-InferResponse CutOutputs(const ModelConfig& config, const InferRequest& request, int64_t first_row,
+void BatchPosition::Advance(const InferRequest& request) {
+  row += request.rows;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (request.inputs[i].type != DataType::kInvalid) elements[i] += *ElementCount(request.inputs[i].shape);
+  }
+}
+
+InferResponse CutOutputs(const ModelConfig& config, const InferRequest& request, const BatchPosition& position,
                          std::span<const Tensor> outputs) {
   InferResponse response;
   response.outputs.reserve(request.outputs.size());
-  for (const int index : request.outputs) {
-    const Tensor& whole = outputs[static_cast<size_t>(index)];
-    Tensor part = whole;
-    if (config.batches()) {
-      const size_t row_bytes = whole.bytes.size() / static_cast<size_t>(std::max<int64_t>(whole.shape.front(), 1));
-      part.shape.front() = request.rows;
-      part.bytes = whole.bytes.subspan(static_cast<size_t>(first_row) * row_bytes,
-                                       static_cast<size_t>(request.rows) * row_bytes);
-      if (config.padding) part = CutBack(config, request, static_cast<size_t>(index), std::move(part));
+  for (const int wanted : request.outputs) {
+    const auto index = static_cast<size_t>(wanted);
+    Tensor part = outputs[index];
+    if (const BatchOutput* scattered = FindBatchOutput(config, index)) {
+      part = ScatteredPart(*scattered, request, position, part);
+    } else if (config.batches()) {
+      part = RowsOf(request, position.row, part);
+      if (config.padding) part = CutBack(config, request, index, std::move(part));
     }
-    part.shape = ReshapeForCaller(config.outputs[static_cast<size_t>(index)], config.batches(), part.shape);
+    part.shape = ReshapeForCaller(config.outputs[index], config.batches(), part.shape);
     response.outputs.push_back(std::move(part));
   }
   return response;

@@ -17,10 +17,18 @@ namespace ferry {
 //   INTERNAL          another extent differs
 Status CheckOutputs(const ModelConfig& config, const GatheredInputs& inputs, std::span<const Tensor> outputs);
 
-// The rows [first, first + rows) of each output that `request` wants, sharing the batch's memory; what is cut back because
-// an input was padded has memory of its own.
+// How far the answers of a batch have got: where in the outputs the next request's part begins.
+struct BatchPosition {
+  int64_t row = 0;
+  std::vector<int64_t> elements;  // of each input, for batch_output
+
+  void Advance(const InferRequest& request);
+};
+
+// The part of each output that `request` wants, at `position`, sharing the batch's memory; what is cut back because an input
+// was padded has memory of its own.
 // REQUIRES: CheckOutputs() of `outputs` is OK.
-InferResponse CutOutputs(const ModelConfig& config, const InferRequest& request, int64_t first_row,
+InferResponse CutOutputs(const ModelConfig& config, const InferRequest& request, const BatchPosition& position,
                          std::span<const Tensor> outputs);
 
 }  // namespace ferry

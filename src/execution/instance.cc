@@ -16,10 +16,11 @@ constexpr size_t kSmallReply = size_t{16} << 10;
 constexpr Duration kMeasureTime = std::chrono::seconds(5);
 
 void CompleteAll(const ModelConfig& config, const Batch& batch, std::span<const Tensor> outputs) {
-  int64_t row = 0;
+  BatchPosition position;
+  if (!config.batch_outputs.empty()) position.elements.resize(config.inputs.size());
   for (const auto& request : batch.requests) {
-    InferResponse response = CutOutputs(config, *request, row, outputs);
-    row += request->rows;
+    InferResponse response = CutOutputs(config, *request, position, outputs);
+    position.Advance(*request);
     request->Complete(std::move(response));
   }
 }

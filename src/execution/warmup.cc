@@ -123,12 +123,6 @@ Batch MakeBatch(const ModelConfig& config, const WarmupRun& run) {
   return batch;
 }
 
-bool HasVariableInput(const ModelConfig& config) {
-  return std::any_of(config.inputs.begin(), config.inputs.end(), [](const TensorConfig& input) {
-    return std::find(input.dims.begin(), input.dims.end(), -1) != input.dims.end();
-  });
-}
-
 // How one execution went. `contradiction`: the model and the configuration cannot both be right.
 struct Outcome {
   Status status;
@@ -145,7 +139,7 @@ Outcome RunOnce(const WarmupTarget& target, const WarmupRun& run) {
   }
   Status checked = CheckOutputs(target.config, *inputs, *outputs);
   // A made-up extent of 1 may lead to other outputs than real traffic; a fixed shape with one row may not.
-  const bool contradiction = !checked.ok() && run.rows == 1 && !HasVariableInput(target.config);
+  const bool contradiction = !checked.ok() && run.rows == 1 && !target.config.HasVariableInput();
   return {std::move(checked), contradiction};
 }
 
@@ -194,7 +188,7 @@ Status RunWarmup(const WarmupTarget& target, std::span<const WarmupRun> plan, Du
 }
 
 ExecutionSizes MeasureSizes(const WarmupTarget& target, const WarmupRun& run, TimePoint deadline) {
-  if (!target.config.combines() || !target.config.round_batch_sizes || HasVariableInput(target.config)) return {};
+  if (!target.config.combines() || !target.config.round_batch_sizes || target.config.HasVariableInput()) return {};
   WarmupRun timed = run;
   const TimedRun time = [&](int64_t rows) -> std::optional<Duration> {
     const TimePoint start = target.clock.Now();

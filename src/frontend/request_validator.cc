@@ -57,16 +57,19 @@ Status ChooseOutputs(const ModelConfig& config, const WireRequest& request, Vali
 
 Status CheckInputCount(const ModelConfig& config, const WireRequest& request) {
   if (request.inputs.size() == config.inputs.size()) return Status();
-  constexpr size_t kMostNamed = 4;  // of a list that the caller can make as long as it likes
-  std::vector<std::string> got;
-  for (size_t i = 0; i < std::min(request.inputs.size(), kMostNamed); ++i)
-    got.push_back(Quoted(request.inputs[i].name));
   std::vector<std::string> missing;
   for (const TensorConfig& input : config.inputs) {
-    if (std::ranges::none_of(request.inputs, [&](const WireInput& in) { return in.name == input.name; })) {
+    if (!input.optional &&
+        std::ranges::none_of(request.inputs, [&](const auto& in) { return in.name == input.name; })) {
       missing.push_back(Quoted(input.name));
     }
   }
+  const bool some = !request.inputs.empty() && request.inputs.size() <= config.inputs.size();
+  if (missing.empty() && some) return Status();  // optional ones are left out
+  constexpr size_t kMostNamed = 4;               // of a list that the caller can make as long as it likes
+  std::vector<std::string> got;
+  for (size_t i = 0; i < std::min(request.inputs.size(), kMostNamed); ++i)
+    got.push_back(Quoted(request.inputs[i].name));
   return InvalidArgumentError(StrCat("expected ", config.inputs.size(), " inputs but got ", request.inputs.size(),
                                      " inputs for model '", config.name, "'. Got input(s) [", StrJoin(got, ","),
                                      "], but missing required input(s) [", StrJoin(missing, ","), "]"));

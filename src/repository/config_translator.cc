@@ -57,10 +57,7 @@ Status RefuseUnsupported(const inference::ModelConfig& proto) {
   if (proto.has_ensemble_scheduling() || proto.platform() == "ensemble") return refuse("ensemble_scheduling");
   if (proto.has_sequence_batching()) return refuse("sequence_batching");
   if (proto.model_transaction_policy().decoupled()) return refuse("model_transaction_policy.decoupled");
-  if (proto.batch_input_size() > 0) return refuse("batch_input");
-  if (proto.batch_output_size() > 0) return refuse("batch_output");
   for (const auto& input : proto.input()) {
-    if (input.allow_ragged_batch()) return refuse(StrCat("input '", input.name(), "': allow_ragged_batch"));
     if (input.is_shape_tensor()) return refuse(StrCat("input '", input.name(), "': is_shape_tensor"));
     if (input.is_non_linear_format_io()) return refuse(StrCat("input '", input.name(), "': is_non_linear_format_io"));
     if (input.format() != inference::ModelInput::FORMAT_NONE && input.dims_size() != 3) {
@@ -109,12 +106,60 @@ TensorConfig TranslateTensor(const Proto& proto) {
 }
 
 Status TranslateTensors(const inference::ModelConfig& proto, ModelConfig* config) {
-  for (const auto& input : proto.input()) config->inputs.push_back(TranslateTensor(input));
+  for (const auto& input : proto.input()) {
+    config->inputs.push_back(TranslateTensor(input));
+    config->inputs.back().optional = input.optional();
+    config->inputs.back().ragged = input.allow_ragged_batch();
+  }
   for (const auto& output : proto.output()) {
     Result<std::vector<std::string>> labels = ReadLabels(config->directory, output);
     if (!labels.ok()) return labels.status();
     config->outputs.push_back(TranslateTensor(output));
     config->outputs.back().labels = std::move(labels).value();
+  }
+  return Status();
+}
+
+Result<size_t> SourceOf(const std::string& where, const google::protobuf::RepeatedPtrField<std::string>& sources,
+                        const ModelConfig& config) {
+  if (sources.size() != 1) {
+    return InvalidArgumentError(StrCat(where, ": exactly one source_input is needed, got ", sources.size()));
+  }
+  const int index = config.FindInput(sources[0]);
+  if (index < 0) return InvalidArgumentError(StrCat(where, ".source_input ", Quoted(sources[0]), ": no such input"));
+  return static_cast<size_t>(index);
+}
+
+Status TranslateBatchInputs(const inference::ModelConfig& proto, ModelConfig* config) {
+  for (int i = 0; i < proto.batch_input_size(); ++i) {
+    const auto& input = proto.batch_input(i);
+    const std::string where = StrCat("batch_input[", i, "]");
+    if (input.kind() < inference::BatchInput::BATCH_ELEMENT_COUNT ||
+        input.kind() > inference::BatchInput::BATCH_ITEM_SHAPE_FLATTEN) {
+      return InvalidArgumentError(StrCat(where, ".kind ", static_cast<int>(input.kind()), ": unknown"));
+    }
+    const Result<size_t> source = SourceOf(where, input.source_input(), *config);
+    if (!source.ok()) return source.status();
+    if (input.target_name().empty()) return InvalidArgumentError(StrCat(where, ": a target_name is needed"));
+    for (const std::string& name : input.target_name()) {
+      config->batch_inputs.push_back(
+          {static_cast<BatchInput::Kind>(input.kind()), name, FromProto(input.data_type()), *source});
+    }
+  }
+  return Status();
+}
+
+Status TranslateBatchOutputs(const inference::ModelConfig& proto, ModelConfig* config) {
+  for (int i = 0; i < proto.batch_output_size(); ++i) {
+    const auto& output = proto.batch_output(i);
+    const std::string where = StrCat("batch_output[", i, "]");
+    const Result<size_t> source = SourceOf(where, output.source_input(), *config);
+    if (!source.ok()) return source.status();
+    for (const std::string& name : output.target_name()) {
+      const int index = config->FindOutput(name);
+      if (index < 0) return InvalidArgumentError(StrCat(where, ".target_name ", Quoted(name), ": no such output"));
+      config->batch_outputs.push_back({static_cast<size_t>(index), *source});
+    }
   }
   return Status();
 }
@@ -239,6 +284,10 @@ const std::set<std::string, std::less<>>& ActedOn() {
                                                            "input.data_type",
                                                            "input.dims",
                                                            "input.reshape",
+                                                           "input.optional",
+                                                           "input.allow_ragged_batch",
+                                                           "batch_input",
+                                                           "batch_output",
                                                            "output.name",
                                                            "output.data_type",
                                                            "output.dims",
@@ -295,6 +344,8 @@ Result<ModelConfig> TranslateConfig(const inference::ModelConfig& proto, const s
   config.directory = directory;
   config.max_batch_size = proto.max_batch_size();
   FERRY_RETURN_IF_ERROR(TranslateTensors(proto, &config));
+  FERRY_RETURN_IF_ERROR(TranslateBatchInputs(proto, &config));
+  FERRY_RETURN_IF_ERROR(TranslateBatchOutputs(proto, &config));
   config.version_policy = TranslatePolicy(proto.version_policy());
   config.default_model_filename = proto.default_model_filename().empty() ? "model.pt" : proto.default_model_filename();
   FERRY_RETURN_IF_ERROR(TranslateInstances(proto, &config));

@@ -121,6 +121,35 @@ Status ValidateBatching(const ModelConfig& config) {
   return ValidatePriorities(*config.dynamic_batching);
 }
 
+Status ValidateRagged(const ModelConfig& config) {
+  std::set<std::string> names;
+  for (const TensorConfig& input : config.inputs) {
+    names.insert(input.name);
+    if (!input.ragged) continue;
+    const std::string where = StrCat("input ", Quoted(input.name), ": allow_ragged_batch: ");
+    if (!config.batches()) return InvalidArgumentError(where + "only with max_batch_size > 0");
+    if (input.model_dims) return InvalidArgumentError(where + "not together with reshape");
+  }
+  if (!config.batches() && !(config.batch_inputs.empty() && config.batch_outputs.empty())) {
+    return InvalidArgumentError("batch_input and batch_output: only with max_batch_size > 0");
+  }
+  for (const BatchInput& input : config.batch_inputs) {
+    const std::string where = StrCat("batch_input ", Quoted(input.name), ": ");
+    if (!names.insert(input.name).second) return InvalidArgumentError(where + "there is another input of that name");
+    if (input.type != DataType::kInt32 && input.type != DataType::kInt64 && input.type != DataType::kFp32) {
+      return InvalidArgumentError(where + "data_type must be TYPE_INT32, TYPE_INT64 or TYPE_FP32");
+    }
+    if (config.inputs[input.source].optional) return InvalidArgumentError(where + "its source_input is optional");
+  }
+  for (const BatchOutput& output : config.batch_outputs) {
+    if (config.inputs[output.source].optional) {
+      return InvalidArgumentError(
+          StrCat("batch_output ", Quoted(config.outputs[output.output].name), ": its source_input is optional"));
+    }
+  }
+  return Status();
+}
+
 bool StaysInside(std::string_view path) { return !path.starts_with('/') && path.find("..") == std::string_view::npos; }
 
 Status ValidateWarmupInput(const TensorConfig& input, const WarmupInput& sample, int64_t rows) {
@@ -162,6 +191,7 @@ Status ValidateConfig(const ModelConfig& config) {
   FERRY_RETURN_IF_ERROR(ValidateBatching(config));
   FERRY_RETURN_IF_ERROR(ValidateTensors("input", config.inputs, config));
   FERRY_RETURN_IF_ERROR(ValidateTensors("output", config.outputs, config));
+  FERRY_RETURN_IF_ERROR(ValidateRagged(config));
   if (!StaysInside(config.default_model_filename)) {
     return InvalidArgumentError(
         StrCat("default_model_filename ", Quoted(config.default_model_filename), ": must lie in the version's folder"));

@@ -48,7 +48,9 @@ Result<Extent> ReadExtent(std::string_view text, std::string_view kind, const st
     return InvalidArgumentError(StrCat(Quoted(text), ": the dimension must be a variable one (-1) of dims ",
                                        ShapeToString(tensor->dims), ", counted from 0"));
   }
-  if (tensor->model_dims) return InvalidArgumentError(StrCat(Quoted(text), ": not together with reshape"));
+  if (tensor->model_dims || tensor->ragged) {
+    return InvalidArgumentError(StrCat(Quoted(text), ": not together with reshape or allow_ragged_batch"));
+  }
   return Extent{static_cast<size_t>(tensor - tensors.begin()), *dim};
 }
 

@@ -29,6 +29,20 @@ TEST(BindInputsTest, ByArgumentName) {
   EXPECT_THAT(BindInputs(WithInputs({"b", "a"}), kTwo).value().argument, ElementsAre(1, 0));
 }
 
+TEST(BindInputsTest, AnOptionalInputNeedsADefault) {
+  ModelConfig config = WithInputs({"a", "b"});
+  config.inputs[1].optional = true;
+  EXPECT_THAT(BindInputs(config, kTwo),
+              HasStatus(kInvalid, HasSubstr("'b' of the model's forward(a, b) has no default")));
+  EXPECT_THAT(BindInputs(config, {{"a", "b"}, {false, true}, false}), IsOk());
+}
+
+TEST(BindInputsTest, BatchInputsAreInputsOfTheModel) {
+  ModelConfig config = WithInputs({"b"});
+  config.batch_inputs.push_back({BatchInput::Kind::kElementCount, "a", DataType::kInt32, 0});
+  EXPECT_THAT(BindInputs(config, kTwo).value().argument, ElementsAre(1, 0));
+}
+
 TEST(BindInputsTest, ByIndex) {
   EXPECT_THAT(BindInputs(WithInputs({"INPUT__1", "INPUT__0"}), kTwo).value().argument, ElementsAre(1, 0));
 }

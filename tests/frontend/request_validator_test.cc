@@ -39,6 +39,29 @@ class RequestValidatorTest : public ::testing::Test {
   std::byte memory_[4096] = {};
 };
 
+TEST_F(RequestValidatorTest, AnOptionalInputMayBeLeftOut) {
+  WireRequest request = Good();
+  request.inputs.erase(request.inputs.begin());
+  EXPECT_THAT(Validate(request), HasStatus(kInvalid, HasSubstr("missing required input(s) ['x']")));
+  config_.inputs[0].optional = true;
+  const Result<ValidRequest> valid = Validate(request);
+  ASSERT_THAT(valid, IsOk());
+  EXPECT_EQ(valid->rows, 2);
+  EXPECT_EQ(valid->inputs[0].type, DataType::kInvalid);
+  config_.inputs[1].optional = true;
+  request.inputs.clear();
+  EXPECT_THAT(Validate(request), HasStatus(kInvalid, HasSubstr("expected 2 inputs but got 0")));
+}
+
+TEST_F(RequestValidatorTest, PriorityAndTimeoutAreRead) {
+  WireRequest request = Good();
+  request.parameters = {{"priority", uint64_t{2}}, {"timeout", int64_t{500}}};
+  EXPECT_EQ(Validate(request)->queue.priority, 2u);
+  EXPECT_EQ(Validate(request)->queue.timeout, std::chrono::microseconds(500));
+  request.parameters = {{"timeout", std::numeric_limits<uint64_t>::max()}};
+  EXPECT_EQ(Validate(request)->queue.timeout, std::chrono::hours(1));
+}
+
 TEST_F(RequestValidatorTest, AcceptsAndOrdersAsConfigured) {
   WireRequest request = Good();
   std::swap(request.inputs[0], request.inputs[1]);

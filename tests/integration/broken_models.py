@@ -85,11 +85,6 @@ REFUSED_FEATURES = {
     "sequence": (CONFIG + "sequence_batching { }", ["sequence_batching"]),
     "ensemble": (CONFIG + "ensemble_scheduling { }", ["ensemble"]),
     "decoupled": (CONFIG + "model_transaction_policy { decoupled: true }", ["decoupled"]),
-    "ragged": (changed("dims", "allow_ragged_batch: true dims"), ["INPUT__0", "allow_ragged_batch"]),
-    "batch_input": (CONFIG + 'batch_input { kind: BATCH_ELEMENT_COUNT target_name: "C" data_type: TYPE_FP32 '
-                    'source_input: "INPUT__0" }', ["batch_input"]),
-    "batch_output": (CONFIG + 'batch_output { kind: BATCH_SCATTER_WITH_INPUT_SHAPE target_name: "OUTPUT__0" '
-                     'source_input: "INPUT__0" }', ["batch_output"]),
 }
 
 # B056: dims, reshape and the words of the reason.

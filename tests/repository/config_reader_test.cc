@@ -165,6 +165,47 @@ TEST(ConfigReaderTest, AnUnknownParameterOfFerrysIsAnError) {
   EXPECT_THAT(ParseWith(Parameter("other", "x")), IsOk());
 }
 
+constexpr char kRagged[] = R"(
+max_batch_size: 8
+input { name: "ids" data_type: TYPE_INT64 dims: [ -1 ] allow_ragged_batch: true }
+input { name: "bias" data_type: TYPE_FP32 dims: [ 1 ] optional: true }
+output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
+)";
+
+Result<ReadConfig> ParseRagged(std::string_view more) {
+  return ParseModelConfig(StrCat(kRagged, more), "p", "/nowhere", "m");
+}
+
+TEST(ConfigReaderTest, ReadsRaggedAndOptionalInputs) {
+  const ReadConfig read = ParseRagged(R"(
+batch_input { kind: BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO target_name: "ends" data_type: TYPE_INT32 source_input: "ids" }
+batch_output { target_name: "y" kind: BATCH_SCATTER_WITH_INPUT_SHAPE source_input: "ids" }
+)")
+                              .value();
+  EXPECT_THAT(read.warnings, ::testing::IsEmpty());
+  EXPECT_TRUE(read.config.inputs[0].ragged);
+  EXPECT_TRUE(read.config.inputs[1].optional);
+  ASSERT_EQ(read.config.batch_inputs.size(), 1u);
+  EXPECT_EQ(read.config.batch_inputs[0].kind, BatchInput::Kind::kAccumulatedElementCountWithZero);
+  EXPECT_EQ(read.config.batch_inputs[0].type, DataType::kInt32);
+  EXPECT_THAT(read.config.ModelInputNames(), ElementsAre("ids", "bias", "ends"));
+  ASSERT_EQ(read.config.batch_outputs.size(), 1u);
+  EXPECT_EQ(read.config.batch_outputs[0].output, 0u);
+}
+
+TEST(ConfigReaderTest, RefusesBatchInputsThatDoNotFit) {
+  const auto refused = [](const char* more, const char* message) {
+    EXPECT_THAT(ParseRagged(more), HasStatus(StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  refused("batch_input { target_name: \"e\" data_type: TYPE_INT32 }", "exactly one source_input is needed, got 0");
+  refused("batch_input { target_name: \"e\" data_type: TYPE_INT32 source_input: \"q\" }", "'q': no such input");
+  refused("batch_input { data_type: TYPE_INT32 source_input: \"ids\" }", "a target_name is needed");
+  refused("batch_input { target_name: \"e\" data_type: TYPE_BOOL source_input: \"ids\" }", "TYPE_INT32, TYPE_INT64");
+  refused("batch_input { target_name: \"ids\" data_type: TYPE_INT32 source_input: \"ids\" }", "another input");
+  refused("batch_input { target_name: \"e\" data_type: TYPE_INT32 source_input: \"bias\" }", "is optional");
+  refused("batch_output { target_name: \"q\" source_input: \"ids\" }", "'q': no such output");
+}
+
 TEST(ConfigReaderTest, CallersSeeTheUsersConfigurationWithDefaultsFilledIn) {
   inference::ModelConfig seen;
   ASSERT_TRUE(seen.ParseFromString(ConfigWith("dynamic_batching { max_queue_delay_microseconds: 7 }").serialized));
@@ -236,8 +277,6 @@ TEST(ConfigReaderTest, RefusesWhatWouldChangeTheAnswers) {
   EXPECT_THAT(refusal("ensemble_scheduling { }"), HasStatus(StatusCode::kUnimplemented, HasSubstr("ensemble")));
   EXPECT_THAT(refusal("model_transaction_policy { decoupled: true }"),
               HasStatus(StatusCode::kUnimplemented, HasSubstr("decoupled")));
-  EXPECT_THAT(refusal("input { name: \"z\" data_type: TYPE_FP32 dims: -1 allow_ragged_batch: true }"),
-              HasStatus(StatusCode::kUnimplemented, HasSubstr("input 'z': allow_ragged_batch")));
 }
 
 // B056
