@@ -125,7 +125,10 @@ void RequestQueue::Insert(Bucket& bucket, LaneKey key, Lane node) {
   waiting.self = node.begin();
   bucket.rows += waiting.request->rows;
   Lane& lane = bucket.lanes[key];
-  lane.splice(lane.end(), node);
+  // In order of arrival, also those that were delayed: with timeouts of their own they need not come here in that order.
+  auto behind = lane.end();
+  while (behind != lane.begin() && std::prev(behind)->request->enqueued > waiting.request->enqueued) --behind;
+  lane.splice(behind, node);
   Index(bucket);
 }
 
