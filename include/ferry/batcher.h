@@ -42,8 +42,8 @@ struct QueueLimits {
   // Levels 1 to `levels`; 1 is the highest.
   uint64_t levels = 1;
   uint64_t default_level = 1;
-  LevelPolicy policy;  // of levels without one of their own
-  std::map<uint64_t, LevelPolicy> level_policies;
+  LevelPolicy policy{};  // of levels without one of their own
+  std::map<uint64_t, LevelPolicy> level_policies{};
   int64_t max_bytes = int64_t{1} << 30;  // of the inputs that wait at all levels
 };
 

@@ -24,7 +24,7 @@ std::vector<std::string> ModelConfig::ModelInputNames() const {
 }
 
 bool ModelConfig::HasVariableInput() const {
-  return std::any_of(inputs.begin(), inputs.end(), [](const TensorConfig& input) {
+  return !batch_inputs.empty() || std::any_of(inputs.begin(), inputs.end(), [](const TensorConfig& input) {
     return input.optional || input.ragged || std::find(input.dims.begin(), input.dims.end(), -1) != input.dims.end();
   });
 }

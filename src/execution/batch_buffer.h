@@ -12,10 +12,10 @@ namespace ferry {
 
 // What the model is given of a batch.
 struct GatheredInputs {
-  int64_t rows = 0;                   // of the execution: those of the batch, or more
-  std::span<const TensorView> views;  // one for each of ModelInputNames(); of type kInvalid where it is left out
-  int64_t elements = 0;               // that the requests brought
-  int64_t padding = 0;                // that were added
+  int64_t rows = 0;                     // of the execution: those of the batch, or more
+  std::span<const TensorView> views{};  // one for each of ModelInputNames(); of type kInvalid where it is left out
+  int64_t elements = 0;                 // that the requests brought
+  int64_t padding = 0;                  // that were added
 };
 
 // BatchBuffer is where the rows of a batch lie behind each other, one aligned block for each input of the model.

@@ -83,11 +83,18 @@ void Instance::Execute(Batch batch) {
   for (Batch& part : Split(std::move(batch), out_of_memory ? (requests + 1) / 2 : 1)) Execute(std::move(part));
 }
 
+Instance::Run Instance::Failed(Status status, bool divisible) {
+  Run run;
+  run.status = std::move(status);
+  run.divisible = divisible;
+  return run;
+}
+
 Instance::Run Instance::RunModel(const Batch& batch) {
   Run run;
   run.times.start = parts_.clock.Now();
   const Result<GatheredInputs> inputs = buffer_.Gather(batch, sizes_.For(batch.rows));
-  if (!inputs.ok()) return {.status = inputs.status(), .divisible = true};
+  if (!inputs.ok()) return Failed(inputs.status(), true);
   run.volume = {batch.rows, inputs->elements, inputs->padding};
   run.times.input_done = parts_.clock.Now();
   Result<std::vector<Tensor>> outputs = model_->Run(inputs->views);
@@ -96,7 +103,7 @@ Instance::Run Instance::RunModel(const Batch& batch) {
     // Any other code says that model and configuration contradict each other, which no smaller batch mends.
     const StatusCode code = outputs.status().code();
     const bool divisible = code == StatusCode::kInternal || code == StatusCode::kResourceExhausted;
-    return {.status = outputs.status(), .divisible = divisible};
+    return Failed(outputs.status(), divisible);
   }
   run.status = CheckOutputs(parts_.config, *inputs, *outputs);
   run.outputs = std::move(outputs).value();

@@ -60,6 +60,7 @@ class Instance {
   // request harms nobody else; one that runs out of memory is run again in halves. Each request fails once at most alone.
   void Execute(Batch batch);
   Run RunModel(const Batch& batch);
+  static Run Failed(Status status, bool divisible);
   void Succeed(Batch batch, Run run);
   void Fail(const Batch& batch, const Status& status);
   void Deliver(Batch batch, std::vector<Tensor> outputs);

@@ -6,9 +6,23 @@ namespace ferry {
 
 bool Admission::TryEnter() {
   MutexLock lock(mutex_);
-  if (closed_) return false;
+  if (closed_) {
+    ++refused_;
+    return false;
+  }
   ++inside_;
   return true;
+}
+
+bool Admission::RefuseEarly() {
+  MutexLock lock(mutex_);
+  if (closed_) ++refused_;
+  return closed_;
+}
+
+uint64_t Admission::refused() const {
+  MutexLock lock(mutex_);
+  return refused_;
 }
 
 void Admission::Leave() {

@@ -1,6 +1,8 @@
 #ifndef FERRY_FRONTEND_ADMISSION_H_
 #define FERRY_FRONTEND_ADMISSION_H_
 
+#include <cstdint>
+
 #include "ferry/clock.h"
 #include "ferry/mutex.h"
 
@@ -15,6 +17,10 @@ class Admission {
   [[nodiscard]] bool TryEnter();
   void Leave();
 
+  // True, and the call is counted as refused, when the door is closed: asked before a call's body is read.
+  bool RefuseEarly();
+  uint64_t refused() const;
+
   void Close();
 
   // Waits until every call has left; false when `deadline` came first.
@@ -27,6 +33,7 @@ class Admission {
   CondVar left_;
   bool closed_ FERRY_GUARDED_BY(mutex_) = false;
   size_t inside_ FERRY_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ FERRY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ferry

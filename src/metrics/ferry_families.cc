@@ -74,6 +74,16 @@ MetricFamily HistogramFamily(const char* name, const char* help, ClientMetric (*
 
 }  // namespace
 
+MetricFamily RefusedFamily(const ServerMetrics& server) {
+  ClientMetric metric;
+  metric.label = {{"reason", "stopping"}};
+  metric.counter.value = static_cast<double>(server.refused_while_stopping);
+  return {"ferry_calls_refused_total",
+          "Infer calls refused before it was known which model they are for",
+          MetricType::Counter,
+          {metric}};
+}
+
 std::vector<MetricFamily> FerryFamilies(std::span<const ModelMetrics> models) {
   std::vector<MetricFamily> families;
   for (const ValueFamily& family : Values()) families.push_back(MakeFamily(family, models));

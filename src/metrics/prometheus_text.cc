@@ -9,9 +9,10 @@
 
 namespace ferry {
 
-std::string PrometheusText(std::span<const ModelMetrics> models) {
+std::string PrometheusText(const ServerMetrics& server, std::span<const ModelMetrics> models) {
   std::vector<prometheus::MetricFamily> families = TritonFamilies(models);
   std::ranges::move(FerryFamilies(models), std::back_inserter(families));
+  families.push_back(RefusedFamily(server));
   return prometheus::TextSerializer().Serialize(families);
 }
 

@@ -19,9 +19,14 @@ struct ModelMetrics {
   Duration oldest_age{0};  // how long the oldest of them has waited
 };
 
+// What is counted for the server as a whole.
+struct ServerMetrics {
+  uint64_t refused_while_stopping = 0;  // infer calls, before it was known which model they are for
+};
+
 // Triton's nv_inference_* families and Ferry's own ferry_* in Prometheus' text format, from the same snapshots that the
 // statistics method answers.
-std::string PrometheusText(std::span<const ModelMetrics> models);
+std::string PrometheusText(const ServerMetrics& server, std::span<const ModelMetrics> models);
 
 }  // namespace ferry
 

@@ -162,6 +162,8 @@ Status AddCut(std::string_view part, ModelConfig* config) {
   const bool padded = std::ranges::any_of(config->padding->inputs, [&](const Padding::Input& each) {
     return each.input == input->tensor && std::ranges::find(each.dims, input->dim) != each.dims.end();
   });
+  if (config->inputs[input->tensor].optional)
+    return InvalidArgumentError(StrCat(Quoted(part), ": the input is optional"));
   if (!padded) return InvalidArgumentError(StrCat(Quoted(part), ": the input's dimension is not in ferry.pad"));
   config->padding->cuts.push_back({output->tensor, output->dim, input->tensor, input->dim});
   return Status();

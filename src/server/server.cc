@@ -42,7 +42,7 @@ GrpcServer::Options GrpcOptions(const ServerOptions& options, int cores) {
           options.server_id,    options.strict_readiness};
 }
 
-std::string MetricsText(const ModelRepository& repository, TimePoint now) {
+std::string MetricsText(const Admission& admission, const ModelRepository& repository, TimePoint now) {
   std::vector<ModelMetrics> models;
   for (const ModelHandle& model : repository.ReadyModels()) {
     const TimePoint oldest = model->OldestApprox().value_or(now);
@@ -50,7 +50,7 @@ std::string MetricsText(const ModelRepository& repository, TimePoint now) {
                       model->statistics().Snapshot(), model->PendingApprox(),
                       std::max(now - oldest, Duration::zero())});
   }
-  return PrometheusText(models);
+  return PrometheusText({admission.refused()}, models);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ struct Server::Parts {
                     [this] { OnLoaded(); }}),
         grpc(GrpcOptions(options, cores), repository, admission, clock),
         metrics({options.metrics_address, options.metrics_port},
-                [this] { return MetricsText(repository, clock.Now()); }) {}
+                [this] { return MetricsText(admission, repository, clock.Now()); }) {}
 
   // The repository's threads report to the gRPC server, which is destroyed before it.
   ~Parts() { repository.Stop(); }

@@ -75,8 +75,9 @@ void BM_TimeoutLateness(benchmark::State& state) {
   for (auto _ : state) {
     ModelStatistics statistics;
     ExpiryTimer timer(clock);
-    Batcher batcher({32, true, {}, Duration::zero()}, {.policy = {.timeout = milliseconds(50)}},
-                    {clock, statistics, &timer});
+    QueueLimits limits;
+    limits.policy.timeout = milliseconds(50);
+    Batcher batcher({32, true, {}, Duration::zero()}, limits, {clock, statistics, &timer});
     std::counting_semaphore<kRequests> answered(0);
     Mutex mutex;
     for (int i = 0; i < kRequests; ++i) {

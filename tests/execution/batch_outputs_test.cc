@@ -42,7 +42,7 @@ TEST(CutOutputsTest, GivesEachRequestItsRowsWithoutCopying) {
   const ModelConfig config = MakeConfig(8, {2});
   const std::vector outputs = {FloatTensor({3, 2}, {1, 2, 3, 4, 5, 6})};
   TestRequest made = MakeRows(2, 2);
-  const InferResponse response = CutOutputs(config, *made.request, {.row = 1}, outputs);
+  const InferResponse response = CutOutputs(config, *made.request, {1, {}}, outputs);
   ASSERT_EQ(response.outputs.size(), 1u);
   EXPECT_EQ(response.outputs[0].shape, (Shape{2, 2}));
   EXPECT_EQ(Floats(response.outputs[0].bytes), (std::vector<float>{3, 4, 5, 6}));
@@ -56,7 +56,7 @@ TEST(CutOutputsTest, KeepsTheOrderThatTheRequestAskedFor) {
   const std::vector outputs = {FloatTensor({1, 1}, {1}), FloatTensor({1, 1}, {2})};
   TestRequest made = MakeRows(1, 1);
   made.request->outputs = {1, 0};
-  const InferResponse response = CutOutputs(config, *made.request, {.row = 0}, outputs);
+  const InferResponse response = CutOutputs(config, *made.request, {0, {}}, outputs);
   EXPECT_EQ(Floats(response.outputs[0].bytes), std::vector<float>{2});
   EXPECT_EQ(Floats(response.outputs[1].bytes), std::vector<float>{1});
 }

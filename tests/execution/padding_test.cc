@@ -73,8 +73,8 @@ TEST(PaddingTest, EachCallerGetsWhatItWouldGetAlone) {
   const std::vector outputs = {FloatTensor({3, 4}, {1, 2, 3, 0, 4, 5, 0, 0, 6, 7, 0, 0})};
   TestRequest first = MakeRows(1, 3);
   TestRequest second = MakeRows(2, 2);
-  EXPECT_THAT(Floats(CutOutputs(config, *first.request, {.row = 0}, outputs).outputs[0].bytes), ElementsAre(1, 2, 3));
-  const Tensor cut = CutOutputs(config, *second.request, {.row = 1}, outputs).outputs[0];
+  EXPECT_THAT(Floats(CutOutputs(config, *first.request, {0, {}}, outputs).outputs[0].bytes), ElementsAre(1, 2, 3));
+  const Tensor cut = CutOutputs(config, *second.request, {1, {}}, outputs).outputs[0];
   EXPECT_EQ(cut.shape, (Shape{2, 2}));
   EXPECT_THAT(Floats(cut.bytes), ElementsAre(4, 5, 6, 7));
 }
@@ -83,7 +83,7 @@ TEST(PaddingTest, WhatWasNotPaddedIsNotCopied) {
   const ModelConfig config = Padded();
   const std::vector outputs = {FloatTensor({1, 4}, {1, 2, 3, 4})};
   TestRequest made = MakeRows(1, 4);
-  EXPECT_EQ(CutOutputs(config, *made.request, {.row = 0}, outputs).outputs[0].bytes.data(), outputs[0].bytes.data());
+  EXPECT_EQ(CutOutputs(config, *made.request, {0, {}}, outputs).outputs[0].bytes.data(), outputs[0].bytes.data());
 }
 
 TEST(PaddingTest, AnOutputThatDoesNotFollowItsInputIsAnError) {

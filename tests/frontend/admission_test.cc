@@ -16,6 +16,15 @@ TEST(AdmissionTest, AClosedDoorLetsNobodyIn) {
   EXPECT_FALSE(admission.TryEnter());
 }
 
+TEST(AdmissionTest, CountsWhomItRefuses) {
+  Admission admission;
+  EXPECT_FALSE(admission.RefuseEarly());
+  admission.Close();
+  EXPECT_TRUE(admission.RefuseEarly());
+  EXPECT_FALSE(admission.TryEnter());
+  EXPECT_EQ(admission.refused(), 2u);
+}
+
 TEST(AdmissionTest, WaitsUntilTheLastHasLeft) {
   FakeClock clock;
   Admission admission;

@@ -33,7 +33,7 @@ ModelMetrics Example() {
 }
 
 TEST(PrometheusTextTest, HasTritonsNamesAndLabels) {
-  const std::string text = PrometheusText(std::vector{Example()});
+  const std::string text = PrometheusText({3}, std::vector{Example()});
   EXPECT_THAT(text, HasSubstr("# TYPE nv_inference_request_success counter\n"));
   EXPECT_THAT(text, HasSubstr("nv_inference_request_success{model=\"mlp\",version=\"3\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("nv_inference_count{model=\"mlp\",version=\"3\"} 12\n"));
@@ -45,7 +45,7 @@ TEST(PrometheusTextTest, HasTritonsNamesAndLabels) {
 }
 
 TEST(PrometheusTextTest, CountsByReason) {
-  const std::string text = PrometheusText(std::vector{Example()});
+  const std::string text = PrometheusText({3}, std::vector{Example()});
   constexpr char kModel[] = "{model=\"mlp\",version=\"3\",reason=\"";
   EXPECT_THAT(text, HasSubstr(StrCat("ferry_request_failures_total", kModel, "queue_full\"} 2\n")));
   EXPECT_THAT(text, HasSubstr(StrCat("ferry_request_failures_total", kModel, "timeout\"} 1\n")));
@@ -53,8 +53,12 @@ TEST(PrometheusTextTest, CountsByReason) {
   EXPECT_THAT(text, HasSubstr("ferry_oldest_request_age_seconds{model=\"mlp\",version=\"3\"} 1.5\n"));
 }
 
+TEST(PrometheusTextTest, CallsRefusedBeforeTheirModelWasKnownAreTheServers) {
+  EXPECT_THAT(PrometheusText({3}, {}), HasSubstr("ferry_calls_refused_total{reason=\"stopping\"} 3\n"));
+}
+
 TEST(PrometheusTextTest, BatchSizesAreAHistogram) {
-  const std::string text = PrometheusText(std::vector{Example()});
+  const std::string text = PrometheusText({3}, std::vector{Example()});
   constexpr char kBucket[] = "ferry_batch_size_rows_bucket{model=\"mlp\",version=\"3\",le=\"";
   EXPECT_THAT(text, HasSubstr("# TYPE ferry_batch_size_rows histogram\n"));
   EXPECT_THAT(text, HasSubstr(StrCat(kBucket, "1\"} 0\n")));
@@ -65,7 +69,7 @@ TEST(PrometheusTextTest, BatchSizesAreAHistogram) {
 }
 
 TEST(PrometheusTextTest, QueueTimesAreAHistogramInSeconds) {
-  const std::string text = PrometheusText(std::vector{Example()});
+  const std::string text = PrometheusText({3}, std::vector{Example()});
   constexpr char kBucket[] = "ferry_queue_seconds_bucket{model=\"mlp\",version=\"3\",le=\"";
   EXPECT_THAT(text, HasSubstr(StrCat(kBucket, "0.0001\"} 0\n")));
   EXPECT_THAT(text, HasSubstr(StrCat(kBucket, "0.00025\"} 5\n")));
@@ -77,7 +81,7 @@ TEST(PrometheusTextTest, QueueTimesAreAHistogramInSeconds) {
 TEST(PrometheusTextTest, TagsBecomeLabelsThatPrometheusTakes) {
   ModelMetrics model = Example();
   model.tags = {{"team", "a\"b"}, {"cost-center", "7"}, {"cost_center", "8"}, {"_name__", "x"}};
-  const std::string text = PrometheusText(std::vector{model});
+  const std::string text = PrometheusText({3}, std::vector{model});
   EXPECT_THAT(text, HasSubstr("_team=\"a\\\"b\""));
   EXPECT_THAT(text, HasSubstr("_cost_center=\"7\""));
   EXPECT_THAT(text, Not(HasSubstr("_cost_center=\"8\"")));

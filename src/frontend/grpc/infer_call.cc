@@ -64,7 +64,7 @@ void InferCall::OnHeaders(bool ok) {
     return Fail(UnimplementedError(StrCat("method ", Quoted(context_.method()), " does not exist")));
   }
   // A body that would be refused is not even read.
-  if (environment_.admission.closed()) return Fail(ShuttingDown());
+  if (environment_.admission.RefuseEarly()) return Fail(ShuttingDown());
   operation_.handle = &InferCall::OnBody;
   stream_.Read(&body_, &operation_);
 }
