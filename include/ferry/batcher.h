@@ -104,6 +104,10 @@ class Batcher {
   // Completes everything that still waits with `reason`, and closes.
   void Abort(const Status& reason);
 
+  // Returns when the timer is done with this batcher and will not call it again. REQUIRES: closed and empty. Called before
+  // the last handle of the model version may go, which a completion on the timer's own thread might hold.
+  void LeaveTimer();
+
   // Requests that wait, and since when the oldest of them does.
   size_t PendingApprox() const;
   std::optional<TimePoint> OldestApprox() const;
@@ -119,6 +123,7 @@ class Batcher {
   const int64_t max_rows_;
   const QueueLimits limits_;
   const Surroundings surroundings_;
+  bool in_timer_;  // of whoever stops and destroys this
 
   mutable Mutex mutex_;
   CondVar due_;

@@ -69,7 +69,7 @@ struct DynamicBatching {
 struct Padding {
   struct Input {
     size_t input = 0;
-    std::vector<size_t> dims;      // ascending
+    std::vector<size_t> dims;
     std::vector<std::byte> value;  // one element to fill up with
   };
   // The output's extent follows the input's, and is cut back to what it is without padding.

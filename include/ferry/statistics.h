@@ -96,7 +96,7 @@ struct StatisticsSnapshot {
   uint64_t padding = 0;                            // elements executed beyond those
   uint64_t inference_count = 0;                    // rows answered
   uint64_t execution_count = 0;                    // batches executed with success
-  std::map<int64_t, BatchSizeStatistics> batches;  // by rows in the execution
+  std::map<int64_t, BatchSizeStatistics> batches;  // by rows of their requests
   std::chrono::system_clock::time_point last_inference;
 };
 
@@ -110,7 +110,7 @@ struct BatchTimes {
   TimePoint start;        // an instance took the batch
   TimePoint input_done;   // rows are in the batch buffer
   TimePoint infer_done;   // the model returned
-  TimePoint output_done;  // outputs are checked and cut
+  TimePoint output_done;  // outputs are checked
 };
 struct RequestTimes {
   TimePoint arrival;

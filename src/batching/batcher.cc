@@ -22,11 +22,16 @@ Batcher::Batcher(BatchLimits batch_limits, QueueLimits queue_limits, Surrounding
     : max_rows_(batch_limits.max_rows),
       limits_(std::move(queue_limits)),
       surroundings_(surroundings),
+      in_timer_(surroundings.timer != nullptr),
       queue_(std::make_unique<RequestQueue>(std::move(batch_limits), limits_)) {}
 
 Batcher::~Batcher() {
   Abort(UnavailableError("the model is being stopped"));
-  if (surroundings_.timer != nullptr) surroundings_.timer->Forget(*this);
+  LeaveTimer();
+}
+
+void Batcher::LeaveTimer() {
+  if (std::exchange(in_timer_, false)) surroundings_.timer->Forget(*this);
 }
 
 // Puts the request into the queue, or says why not.
@@ -37,7 +42,8 @@ std::optional<Departure> Batcher::Accept(std::unique_ptr<InferRequest>& request)
   const size_t max_requests = queue_->PolicyOf(level).max_requests;
   if (queue_->RequestsAt(level) >= max_requests) {
     return Refuse(Failure::kQueueFull,
-                  UnavailableError(StrCat("Exceeds maximum queue size: ", max_requests, " requests wait")));
+                  UnavailableError(StrCat("Exceeds maximum queue size: ", max_requests, " requests wait",
+                                          limits_.levels > 1 ? StrCat(" at priority level ", level) : "")));
   }
   const int64_t bytes = request->input_bytes;
   if (queue_->bytes() + bytes > limits_.max_bytes) {
@@ -48,8 +54,9 @@ std::optional<Departure> Batcher::Accept(std::unique_ptr<InferRequest>& request)
   if (surroundings_.budget != nullptr && !surroundings_.budget->TryTake(bytes)) {
     const ServerBudget::Limits& limits = surroundings_.budget->limits();
     return Refuse(Failure::kServerFull,
-                  UnavailableError(StrCat("Exceeds maximum queue size of the server: ", limits.max_requests,
-                                          " requests or ", limits.max_bytes, " bytes wait")));
+                  UnavailableError(StrCat("Exceeds maximum queue size of the server: one more request of ", bytes,
+                                          " bytes would exceed ", limits.max_requests, " requests or ",
+                                          limits.max_bytes, " bytes")));
   }
   queue_->Push(std::move(request));
   return std::nullopt;
@@ -97,7 +104,11 @@ std::optional<Batch> Batcher::NextBatch() {
     {
       MutexLock lock(mutex_);
       departures = queue_->Expire(surroundings_.clock.Now());
-      if (departures.empty()) {
+      if (!departures.empty()) {
+        // Completing them takes a moment, in which another instance can look at what is due.
+        next_wake_ = kNever;
+        WakeIfDue();
+      } else {
         const Decision decision = DecideNow();
         if (decision.action == Decision::Action::kTake) return TakeBatch(decision);
         if (closed_) return std::nullopt;

@@ -161,17 +161,21 @@ void RequestQueue::Index(Bucket& bucket) {
     buckets_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second.get() == &bucket; }));
     return;
   }
-  const BucketView view = ViewOf(bucket);
-  if (const TimePoint due = DueTime(batch_limits_, view); due != TimePoint::min()) {
-    bucket.held = HeldKey(due, &bucket);
-    held_.insert(*bucket.held);
+  // Most often the answer is known without a look at the requests.
+  const bool due =
+      !batch_limits_.combine || batch_limits_.max_delay <= Duration::zero() || bucket.rows >= batch_limits_.max_rows;
+  const TimePoint time = due ? TimePoint::min() : DueTime(batch_limits_, ViewOf(bucket));
+  if (time == TimePoint::min()) {
+    MakeReady(bucket);
   } else {
-    MakeReady(bucket, view);
+    bucket.held = HeldKey(time, &bucket);
+    held_.insert(*bucket.held);
   }
 }
 
-void RequestQueue::MakeReady(Bucket& bucket, const BucketView& view) {
-  bucket.ready = ReadyKey(view.level, view.delayed, view.first, &bucket);
+void RequestQueue::MakeReady(Bucket& bucket) {
+  const auto& [key, lane] = *bucket.lanes.begin();
+  bucket.ready = ReadyKey(key.first, key.second, lane.front().request->enqueued, &bucket);
   ready_.insert(*bucket.ready);
 }
 
@@ -200,7 +204,7 @@ std::span<const BucketView> RequestQueue::Next(TimePoint now) {
   while (!held_.empty() && held_.begin()->first <= now) {
     Bucket& bucket = *held_.begin()->second;
     Unindex(bucket);
-    MakeReady(bucket, ViewOf(bucket));
+    MakeReady(bucket);
   }
   shown_ = !ready_.empty() ? std::get<Bucket*>(*ready_.begin()) : !held_.empty() ? held_.begin()->second : nullptr;
   if (shown_ == nullptr) return {};

@@ -82,7 +82,7 @@ class RequestQueue {
   void Unindex(Bucket& bucket);
   void Index(Bucket& bucket);
   BucketView ViewOf(const Bucket& bucket);
-  void MakeReady(Bucket& bucket, const BucketView& view);
+  void MakeReady(Bucket& bucket);
 
   BatchLimits batch_limits_;
   const QueueLimits& limits_;

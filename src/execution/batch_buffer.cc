@@ -16,6 +16,9 @@ namespace {
 // A cache line, and what vector instructions and oneDNN like.
 constexpr std::align_val_t kAlignment{64};
 
+// Of one input; as much as a full batch of a configuration may have.
+constexpr size_t kMostBytes = size_t{4} << 30;
+
 // Null when there is no memory.
 std::shared_ptr<std::byte> AllocateAligned(size_t bytes) {
   void* memory = ::operator new(bytes, kAlignment, std::nothrow);
@@ -44,6 +47,9 @@ BatchBuffer::BatchBuffer(const ModelConfig& config)
 
 Status BatchBuffer::Reserve(Block& block, size_t bytes) {
   if (block.memory && bytes <= block.capacity) return Status();
+  if (bytes > kMostBytes) {
+    return ResourceExhaustedError(StrCat("a batch buffer of ", bytes, " bytes would exceed ", kMostBytes));
+  }
   const size_t capacity = std::max({bytes, block.capacity * 2, size_t{64}});
   block = {};  // first, so that the old block and the new one are never held together
   block.memory = AllocateAligned(capacity);
@@ -118,9 +124,12 @@ Status BatchBuffer::FillBatchInput(const Batch& batch, size_t index) {
   const BatchInput& input = config_.batch_inputs[index];
   const BatchInputContent content = ContentOf(input, batch);
   const size_t view = config_.inputs.size() + index;
-  const size_t bytes = content.values.size() * DataTypeSize(input.type);
+  const std::optional<int64_t> size = ByteSize(input.type, content.shape);
+  if (!size) return ResourceExhaustedError(StrCat("no memory for batch_input '", input.name, "'"));
+  const auto bytes = static_cast<size_t>(*size);
   FERRY_RETURN_IF_ERROR(Reserve(blocks_[view], bytes));
   const std::span<std::byte> block(blocks_[view].memory.get(), bytes);
+  if (content.values.empty()) std::ranges::fill(block, std::byte{0});
   WriteAs(input.type, content.values, block);
   views_[view] = {input.type, content.shape, block};
   return Status();

@@ -48,9 +48,7 @@ BatchInputContent ContentOf(const BatchInput& input, const Batch& batch) {
   } else {
     values = ElementCounts(input, batch);
   }
-  if (input.kind == Kind::kMaxElementCountAsShape) {
-    values.assign(static_cast<size_t>(std::ranges::max(values)), 0);
-  }
+  if (input.kind == Kind::kMaxElementCountAsShape) return {{std::ranges::max(values)}, {}};
   if (input.kind == Kind::kAccumulatedElementCount || input.kind == Kind::kAccumulatedElementCountWithZero) {
     std::partial_sum(values.begin(), values.end(), values.begin());
   }

@@ -11,7 +11,7 @@ namespace ferry {
 // What a batch_input of the configuration holds for one batch.
 struct BatchInputContent {
   Shape shape;
-  std::vector<int64_t> values;
+  std::vector<int64_t> values;  // empty where only the shape counts: then all are zero
 };
 BatchInputContent ContentOf(const BatchInput& input, const Batch& batch);
 

@@ -1,6 +1,7 @@
 #include "execution/instance.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/strings.h"
 #include "execution/batch_outputs.h"
@@ -15,11 +16,21 @@ constexpr size_t kSmallReply = size_t{16} << 10;
 // For finding out which batch sizes to round up; more would make a load feel slow.
 constexpr Duration kMeasureTime = std::chrono::seconds(5);
 
+// What is cut back from padding needs memory of its own.
+Result<InferResponse> CutFor(const ModelConfig& config, const InferRequest& request, const BatchPosition& position,
+                             std::span<const Tensor> outputs) {
+  try {
+    return CutOutputs(config, request, position, outputs);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhaustedError("no memory for the answer");
+  }
+}
+
 void CompleteAll(const ModelConfig& config, const Batch& batch, std::span<const Tensor> outputs) {
   BatchPosition position;
   if (!config.batch_outputs.empty()) position.elements.resize(config.inputs.size());
   for (const auto& request : batch.requests) {
-    InferResponse response = CutOutputs(config, *request, position, outputs);
+    Result<InferResponse> response = CutFor(config, *request, position, outputs);
     position.Advance(*request);
     request->Complete(std::move(response));
   }
@@ -77,10 +88,17 @@ void Instance::Execute(Batch batch) {
   Run run = RunModel(batch);
   if (run.status.ok()) return Succeed(std::move(batch), std::move(run));
   const size_t requests = batch.requests.size();
-  if (requests == 1 || !run.divisible) return Fail(batch, run.status);
+  if (requests == 1 || !run.divisible) return Fail(batch, Failure::kModel, run.status);
   parts_.statistics.RecordRetry();
   const bool out_of_memory = run.status.code() == StatusCode::kResourceExhausted;
-  for (Batch& part : Split(std::move(batch), out_of_memory ? (requests + 1) / 2 : 1)) Execute(std::move(part));
+  for (Batch& part : Split(std::move(batch), out_of_memory ? (requests + 1) / 2 : 1)) {
+    // The run that failed may have taken long; what nobody waits for any more is not run again.
+    if (part.requests.size() == 1 && part.requests.front()->deadline <= parts_.clock.Now()) {
+      Fail(part, Failure::kDeadline, Status(StatusCode::kDeadlineExceeded, "the deadline passed in a run that failed"));
+    } else {
+      Execute(std::move(part));
+    }
+  }
 }
 
 Instance::Run Instance::Failed(Status status, bool divisible) {
@@ -91,6 +109,14 @@ Instance::Run Instance::Failed(Status status, bool divisible) {
 }
 
 Instance::Run Instance::RunModel(const Batch& batch) {
+  try {
+    return TryModel(batch);
+  } catch (const std::bad_alloc&) {
+    return Failed(ResourceExhaustedError("out of memory"), true);
+  }
+}
+
+Instance::Run Instance::TryModel(const Batch& batch) {
   Run run;
   run.times.start = parts_.clock.Now();
   const Result<GatheredInputs> inputs = buffer_.Gather(batch, sizes_.For(batch.rows));
@@ -123,9 +149,9 @@ void Instance::Succeed(Batch batch, Run run) {
   Deliver(std::move(batch), std::move(run.outputs));
 }
 
-void Instance::Fail(const Batch& batch, const Status& status) {
+void Instance::Fail(const Batch& batch, Failure failure, const Status& status) {
   for (const auto& request : batch.requests) {
-    parts_.statistics.RecordFailure(Failure::kModel, parts_.clock.Now() - request->arrival);
+    parts_.statistics.RecordFailure(failure, parts_.clock.Now() - request->arrival);
     request->Complete(status);
   }
 }

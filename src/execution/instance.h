@@ -60,9 +60,10 @@ class Instance {
   // request harms nobody else; one that runs out of memory is run again in halves. Each request fails once at most alone.
   void Execute(Batch batch);
   Run RunModel(const Batch& batch);
+  Run TryModel(const Batch& batch);
   static Run Failed(Status status, bool divisible);
   void Succeed(Batch batch, Run run);
-  void Fail(const Batch& batch, const Status& status);
+  void Fail(const Batch& batch, Failure failure, const Status& status);
   void Deliver(Batch batch, std::vector<Tensor> outputs);
 
   const Parts parts_;

@@ -1,6 +1,7 @@
 #include "ferry/model_version.h"
 
 #include "execution/batch_group.h"
+#include "execution/completion_pool.h"
 #include "execution/instance.h"
 #include "execution/response_order.h"
 
@@ -43,9 +44,10 @@ QueueLimits LimitsFor(const ModelConfig& config, QueueLimits limits) {
   return limits;
 }
 
-std::unique_ptr<ResponseOrder> OrderFor(const ModelConfig& config) {
+std::unique_ptr<ResponseOrder> OrderFor(const ModelConfig& config, CompletionPool& pool) {
   const bool ordered = config.dynamic_batching && config.dynamic_batching->preserve_ordering;
-  return ordered ? std::make_unique<ResponseOrder>() : nullptr;
+  if (!ordered) return nullptr;
+  return std::make_unique<ResponseOrder>([&pool](std::function<void()> task) { pool.Post(std::move(task)); });
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, Environment envi
       version_(version),
       environment_(environment),
       options_(std::move(options)),
-      order_(OrderFor(config_)),
+      order_(OrderFor(config_, environment.completions)),
       batcher_(LimitsFor(config_), LimitsFor(config_, options_.queue),
                {environment_.clock, statistics_, environment_.timer, environment_.budget}) {}
 
@@ -97,6 +99,8 @@ void ModelVersion::Submit(std::unique_ptr<InferRequest> request) {
 void ModelVersion::Stop() {
   batcher_.Close();
   instances_.clear();
+  batcher_.Abort(UnavailableError("the model is being stopped"));  // what waits although no instance is there
+  batcher_.LeaveTimer();
 }
 
 }  // namespace ferry

@@ -13,21 +13,33 @@ void ResponseOrder::Enter(InferRequest& request) {
 }
 
 void ResponseOrder::Settle(uint64_t number, Result<InferResponse> result) {
+  Completion failed;
+  {
+    MutexLock lock(mutex_);
+    Place& place = places_[number - first_];
+    place.settled = true;
+    if (result.ok()) {
+      place.response = std::move(result).value();
+    } else {
+      failed = std::exchange(place.completion, nullptr);
+    }
+    // Failures that have left need nobody to send them.
+    while (!releasing_ && !places_.empty() && places_.front().settled && !places_.front().completion) {
+      places_.pop_front();
+      ++first_;
+    }
+    if (!releasing_ && !places_.empty() && places_.front().settled) {
+      releasing_ = true;
+      post_([this] { Release(); });
+    }
+  }
+  if (failed) failed(result.status());
+}
+
+void ResponseOrder::Release() {
   // What has been answered is released last: it may hold the model version that this belongs to.
   std::vector<Place> answered;
   MutexLock lock(mutex_);
-  Place& place = places_[number - first_];
-  place.settled = true;
-  if (result.ok()) {
-    place.response = std::move(result).value();
-  } else {
-    Place& failed = answered.emplace_back(std::exchange(place, {nullptr, true, {}}));
-    mutex_.Unlock();
-    failed.completion(result.status());
-    mutex_.Lock();
-  }
-  if (releasing_) return;  // that thread sees it
-  releasing_ = true;
   while (!places_.empty() && places_.front().settled) {
     Place first = std::move(places_.front());
     places_.pop_front();

@@ -2,6 +2,7 @@
 #define FERRY_EXECUTION_RESPONSE_ORDER_H_
 
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "ferry/mutex.h"
@@ -13,9 +14,15 @@ namespace ferry {
 // answer that is ready early is kept. A failure leaves at once, so that a refused or expired request is not held up by
 // those that run, and nobody waits for its answer any more.
 //
-// Threading: thread-safe. Answers leave on the thread that made the first of them possible, one at a time.
+// Threading: thread-safe. A failure leaves on the thread that brings it, answers leave on that of a posted task, one at a
+//            time: whoever brings the first of many does not have to send them all.
 class ResponseOrder {
  public:
+  // Runs a task soon, on another thread.
+  using Post = std::function<void(std::function<void()> task)>;
+
+  explicit ResponseOrder(Post post) : post_(std::move(post)) {}
+
   // Gives the request its place and makes its completion wait for those before it.
   void Enter(InferRequest& request);
 
@@ -27,6 +34,9 @@ class ResponseOrder {
   };
 
   void Settle(uint64_t number, Result<InferResponse> result);
+  void Release();
+
+  const Post post_;
 
   Mutex mutex_;
   std::deque<Place> places_ FERRY_GUARDED_BY(mutex_);

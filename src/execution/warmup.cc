@@ -78,7 +78,12 @@ Shape WithRows(const ModelConfig& config, Shape shape, int64_t rows) {
 Result<std::vector<Tensor>> SampleRow(const ModelConfig& config, const WarmupSample& sample) {
   std::vector<Tensor> inputs;
   for (const TensorConfig& input : config.inputs) {
-    const WarmupInput& warm = sample.inputs.at(input.name);
+    const auto given = sample.inputs.find(input.name);
+    if (given == sample.inputs.end()) {  // an optional one
+      inputs.emplace_back();
+      continue;
+    }
+    const WarmupInput& warm = given->second;
     Tensor row = ZeroTensor(warm.type, WithRows(config, warm.dims, 1));
     if (warm.fill == WarmupInput::Fill::kRandom) FillRandom(row);
     if (warm.fill == WarmupInput::Fill::kFile) {

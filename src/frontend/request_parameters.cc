@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kReserved = "triton_";
 constexpr std::string_view kSharedMemory = "shared_memory_";
-// An hour, in microseconds, stands for all longer times, so that adding one to a time cannot overflow.
-constexpr uint64_t kLongestTimeout = 3'600'000'000;
+// A hundred years, in microseconds, stand for all longer times, so that adding one to a time cannot overflow.
+constexpr uint64_t kLongestTimeout = 3'155'760'000'000'000;
 
 Status WrongType(std::string_view name, std::string_view expected) {
   return InvalidArgumentError(StrCat("invalid value type for '", name, "' parameter, expected ", expected));

@@ -198,9 +198,9 @@ Status TranslateInstances(const inference::ModelConfig& proto, ModelConfig* conf
   return Status();
 }
 
-// An hour stands for all longer times, so that adding one to a time cannot overflow.
+// A hundred years stand for all longer times, so that adding one to a time cannot overflow.
 std::chrono::microseconds Microseconds(uint64_t count) {
-  constexpr uint64_t kLongest = 3'600'000'000;
+  constexpr uint64_t kLongest = 3'155'760'000'000'000;
   return std::chrono::microseconds(std::min(count, kLongest));
 }
 

@@ -141,11 +141,13 @@ Status ValidateRagged(const ModelConfig& config) {
     }
     if (config.inputs[input.source].optional) return InvalidArgumentError(where + "its source_input is optional");
   }
+  std::set<size_t> targets;
   for (const BatchOutput& output : config.batch_outputs) {
-    if (config.inputs[output.source].optional) {
-      return InvalidArgumentError(
-          StrCat("batch_output ", Quoted(config.outputs[output.output].name), ": its source_input is optional"));
-    }
+    const TensorConfig& target = config.outputs[output.output];
+    const std::string where = StrCat("batch_output ", Quoted(target.name), ": ");
+    if (config.inputs[output.source].optional) return InvalidArgumentError(where + "its source_input is optional");
+    if (target.model_dims) return InvalidArgumentError(where + "not together with reshape");
+    if (!targets.insert(output.output).second) return InvalidArgumentError(where + "given twice");
   }
   return Status();
 }
@@ -179,7 +181,7 @@ Status ValidateSample(const ModelConfig& config, const WarmupSample& sample) {
                               .WithPrefix(StrCat("input ", Quoted(name), ": ")));
   }
   for (const TensorConfig& input : config.inputs) {
-    if (!sample.inputs.contains(input.name))
+    if (!input.optional && !sample.inputs.contains(input.name))
       return InvalidArgumentError(StrCat("input ", Quoted(input.name), " is missing"));
   }
   return Status();

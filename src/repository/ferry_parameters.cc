@@ -145,7 +145,10 @@ Status ReadPadLengths(const std::string& value, ModelConfig* config) {
   lengths.clear();
   for (const std::string_view part : SplitList(value)) {
     const std::optional<int64_t> length = ParseNumber<int64_t>(part);
-    if (!length || *length < 1) return InvalidArgumentError(StrCat(Quoted(part), ": must be a number from 1"));
+    constexpr int64_t kLongest = int64_t{1} << 31;
+    if (!length || *length < 1 || *length > kLongest) {
+      return InvalidArgumentError(StrCat(Quoted(part), ": must be a number from 1 to ", kLongest));
+    }
     lengths.push_back(*length);
   }
   std::ranges::sort(lengths);
@@ -172,6 +175,31 @@ Status AddCut(std::string_view part, ModelConfig* config) {
 Status ReadPadCut(const std::string& value, ModelConfig* config) {
   if (!config->padding) return InvalidArgumentError("only with ferry.pad");
   for (const std::string_view part : SplitList(value)) FERRY_RETURN_IF_ERROR(AddCut(part, config));
+  return Status();
+}
+
+// What counts or shares out the elements of an input would go by those without padding.
+Status CheckPadding(const ModelConfig& config) {
+  if (!config.padding) return Status();
+  const auto padded = [&](size_t input) {
+    return std::ranges::find(config.padding->inputs, input, &Padding::Input::input) != config.padding->inputs.end();
+  };
+  for (const BatchOutput& output : config.batch_outputs) {
+    const bool cut =
+        std::ranges::find(config.padding->cuts, output.output, &Padding::Cut::output) != config.padding->cuts.end();
+    if (cut || padded(output.source)) {
+      return InvalidArgumentError(StrCat("parameter ferry.pad: batch_output ",
+                                         Quoted(config.outputs[output.output].name),
+                                         " or its source is padded or cut"));
+    }
+  }
+  for (const BatchInput& input : config.batch_inputs) {
+    const bool counts = input.kind != BatchInput::Kind::kItemShape && input.kind != BatchInput::Kind::kItemShapeFlatten;
+    if (counts && padded(input.source)) {
+      return InvalidArgumentError(StrCat("parameter ferry.pad: batch_input ", Quoted(input.name),
+                                         " counts the elements of an input that is padded"));
+    }
+  }
   return Status();
 }
 
@@ -206,6 +234,7 @@ Result<ModelConfig> WithFerryParameters(ModelConfig config) {
     FERRY_RETURN_IF_ERROR(parameter.read(given->second, &config)
                               .WithPrefix(StrCat("parameter ", parameter.name, " ", Quoted(given->second), ": ")));
   }
+  FERRY_RETURN_IF_ERROR(CheckPadding(config));
   return config;
 }
 

@@ -61,9 +61,9 @@ struct Server::Parts {
       : options(std::move(o)),
         cores(AvailableCores()),
         backend(MakeTorchScriptBackend()),
-        completions(kCompletionThreads),
         timer(clock),
         budget(BudgetLimits(options)),
+        completions(kCompletionThreads),
         repository(RepositoryOptions(options, cores),
                    {{{"pytorch_libtorch", backend.get()}}, clock, completions, &timer, &budget},
                    {[this](const std::string& model, bool ready) { grpc.SetModelServing(model, ready); },
@@ -110,9 +110,9 @@ struct Server::Parts {
   std::function<void()> failed;
   SystemClock clock;
   const std::unique_ptr<Backend> backend;
-  CompletionPool completions;
   ExpiryTimer timer;
   ServerBudget budget;
+  CompletionPool completions;  // its last task may hold the last handle of a model, which uses what is above
   Admission admission;
   ModelRepository repository;
   GrpcServer grpc;

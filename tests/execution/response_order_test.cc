@@ -18,7 +18,12 @@ class ResponseOrderTest : public ::testing::Test {
     return request;
   }
 
-  ResponseOrder order_;
+  void RunPosted() {
+    for (const auto& task : std::exchange(posted_, {})) task();
+  }
+
+  std::vector<std::function<void()>> posted_;
+  ResponseOrder order_{[this](std::function<void()> task) { posted_.push_back(std::move(task)); }};
   std::vector<int> answered_;
 };
 
@@ -29,8 +34,10 @@ TEST_F(ResponseOrderTest, AnEarlyAnswerWaitsForThoseBeforeIt) {
   second->Complete(InferResponse());
   EXPECT_THAT(answered_, IsEmpty());
   first->Complete(InferResponse());
+  RunPosted();
   EXPECT_THAT(answered_, ElementsAre(1, 2));
   third->Complete(InferResponse());
+  RunPosted();
   EXPECT_THAT(answered_, ElementsAre(1, 2, 3));
 }
 
@@ -43,6 +50,7 @@ TEST_F(ResponseOrderTest, AFailureLeavesAtOnceAndIsNotWaitedFor) {
   third->Complete(InferResponse());
   EXPECT_THAT(answered_, ElementsAre(-2));
   first->Complete(InferResponse());
+  RunPosted();
   EXPECT_THAT(answered_, ElementsAre(-2, 1, 3));
 }
 
@@ -51,6 +59,7 @@ TEST_F(ResponseOrderTest, AForgottenRequestDoesNotHoldUpTheOthers) {
   auto second = Enter(2);
   second->Complete(InferResponse());
   first.reset();
+  RunPosted();
   EXPECT_THAT(answered_, ElementsAre(-1, 2));
 }
 

@@ -59,7 +59,7 @@ TEST_F(RequestValidatorTest, PriorityAndTimeoutAreRead) {
   EXPECT_EQ(Validate(request)->queue.priority, 2u);
   EXPECT_EQ(Validate(request)->queue.timeout, std::chrono::microseconds(500));
   request.parameters = {{"timeout", std::numeric_limits<uint64_t>::max()}};
-  EXPECT_EQ(Validate(request)->queue.timeout, std::chrono::hours(1));
+  EXPECT_EQ(Validate(request)->queue.timeout, std::chrono::hours(24 * 36525));
 }
 
 TEST_F(RequestValidatorTest, AcceptsAndOrdersAsConfigured) {

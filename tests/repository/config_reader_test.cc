@@ -151,11 +151,15 @@ TEST(ConfigReaderTest, RefusesPaddingThatDoesNotFit) {
   refused(ParseSequence("ids:1"), "variable one");
   refused(ParseSequence("ids:0=x"), "'x': no value of type INT64");
   refused(ParseSequence("ids:0 ids:0"), "another padding too");
-  refused(ParseSequence("ids:0", Parameter("ferry.pad_lengths", "16 -1")), "'-1': must be a number from 1");
+  refused(ParseSequence("ids:0", Parameter("ferry.pad_lengths", "16 -1")), "'-1': must be a number from 1 to");
   refused(ParseSequence("ids:0", Parameter("ferry.pad_lengths", "")), "at least one length");
   refused(ParseSequence("ids:0", Parameter("ferry.pad_cut", "tags:0=speech:1")), "not in ferry.pad");
   refused(ParseSequence("ids:0", Parameter("ferry.pad_cut", "tags:1=ids:0")), "variable one (-1) of dims [-1,9]");
   refused(ParseWith(Parameter("ferry.pad_lengths", "16")), "only with ferry.pad");
+  refused(ParseSequence("ids:0", "batch_output { target_name: \"tags\" source_input: \"ids\" }"),
+          "batch_output 'tags' or its source is padded");
+  refused(ParseSequence("ids:0", "batch_input { target_name: \"n\" data_type: TYPE_INT32 source_input: \"ids\" }"),
+          "batch_input 'n' counts the elements of an input that is padded");
 }
 
 TEST(ConfigReaderTest, AnUnknownParameterOfFerrysIsAnError) {
@@ -204,6 +208,10 @@ TEST(ConfigReaderTest, RefusesBatchInputsThatDoNotFit) {
   refused("batch_input { target_name: \"ids\" data_type: TYPE_INT32 source_input: \"ids\" }", "another input");
   refused("batch_input { target_name: \"e\" data_type: TYPE_INT32 source_input: \"bias\" }", "is optional");
   refused("batch_output { target_name: \"q\" source_input: \"ids\" }", "'q': no such output");
+  refused(
+      "batch_output { target_name: \"y\" source_input: \"ids\" } batch_output { target_name: \"y\" source_input: "
+      "\"ids\" }",
+      "given twice");
 }
 
 TEST(ConfigReaderTest, CallersSeeTheUsersConfigurationWithDefaultsFilledIn) {
