@@ -88,6 +88,13 @@ class ImpossibleMemoryOnNegative(torch.nn.Module):
         return x + 1
 
 
+class GreedyBeyondTwoRows(torch.nn.Module):
+    """Asks for petabytes for each row after the second."""
+
+    def forward(self, x: torch.Tensor):
+        return x + 1 + torch.zeros([max(x.size(0) - 2, 0) * 1000000000000000]).sum()
+
+
 class TenTimesAPlusB(torch.nn.Module):
     def forward(self, a: torch.Tensor, b: torch.Tensor):
         return a * 10 + b
@@ -233,13 +240,13 @@ class Model:
             *(_tensor_config("input", *each) for each in self.inputs),
             *(_tensor_config("output", *each) for each in self.outputs),
             f"instance_group {{ count: {self.instances} kind: KIND_CPU }}",
-            "" if self.threads is None else _parameter("INTRA_OP_THREAD_COUNT", self.threads),
+            "" if self.threads is None else parameter("INTRA_OP_THREAD_COUNT", self.threads),
             self.extra,
         ]
         return "\n".join(lines) + "\n"
 
 
-def _parameter(key, value):
+def parameter(key, value):
     return f'parameters {{ key: "{key}" value: {{ string_value: "{value}" }} }}'
 
 

@@ -46,6 +46,9 @@ def server(tmp_path_factory, all_gates):
         lone("level_timeouts", levels, level_policy(1, "default_timeout_microseconds: 100000")),
         all_gates.model().batching("levels_of_8", fields=levels),
         lone("ordered", "preserve_ordering: true").but(instances=2),
+        lone("ordered_two", "preserve_ordering: true", policy("max_queue_size: 2")).but(instances=2),
+        lone("ordered_500ms", "preserve_ordering: true",
+             policy("default_timeout_microseconds: 500000")).but(instances=2),
         PROBE.batching("ordered_probe", fields="preserve_ordering: true", max_batch_size=1, instances=2),
         all_gates.model("plain", max_batch_size=1),
     )
@@ -337,3 +340,35 @@ def test_b017_request_that_was_given_up_does_not_hold_up_the_order(server, stub,
     assert not second.future.done() and not last.done()
     assert first.finish()[0][0] == 0
     assert values([second.future, last]) == [1, 3]
+
+
+def assert_answers_keep_their_order(server, model, first, second, waiting):
+    """The first request still runs: what is done after it waits for it, and nothing else does."""
+    before = counts(server.stub, model)
+    second.release()
+    # The second one's own execution and those of all that waited.
+    expected = 1 + len(waiting)
+    wait_until(lambda: (counts(server.stub, model) - before).executions == expected, what="the executions")
+    # An answer that did not wait would now be on its way.
+    time.sleep(0.1)
+    assert not any(each.done() for each in [first.future, second.future, *waiting])
+    first.release()
+    assert values([first.future, second.future, *waiting]) == list(range(2 + len(waiting)))
+
+
+def test_full_queue_is_told_at_once_although_an_earlier_request_runs(server, stub, gates):
+    first, second = (gates.hold(stub, "ordered_two", value) for value in (0, 1))
+    waiting = enqueue(server, "ordered_two", [of_gated("ordered_two", [value]) for value in (2, 3)])
+    for _ in range(3):
+        text = refusal(stub.ModelInfer.future(of_gated("ordered_two", [9]), timeout=30))
+        assert "Exceeds maximum queue size" in text
+    assert_answers_keep_their_order(server, "ordered_two", first, second, waiting)
+
+
+def test_timeout_is_told_at_once_although_an_earlier_request_runs(server, stub, gates):
+    first, second = (gates.hold(stub, "ordered_500ms", value) for value in (0, 1))
+    late = [stub.ModelInfer.future(of_gated("ordered_500ms", [9]), timeout=30) for _ in range(3)]
+    assert ["Request timeout expired" in refusal(each) for each in late] == [True] * 3
+    assert_answers_keep_their_order(server, "ordered_500ms", first, second, [])
+    # Those that were refused have left no gap that a later one waits for.
+    assert answer(stub.ModelInfer.future(of_gated("ordered_500ms", [4]), timeout=30))[0][0] == 4
