@@ -74,7 +74,7 @@ class ModelVersion {
   const Environment environment_;
   const Options options_;
   ModelStatistics statistics_;
-  std::unique_ptr<ResponseOrder> order_;  // where the configuration asks for it
+  std::shared_ptr<ResponseOrder> order_;  // where the configuration asks for it
   Batcher batcher_;
   std::unique_ptr<BackendModel> model_;
   std::vector<std::unique_ptr<Instance>> instances_;  // last: their threads use the rest

@@ -44,10 +44,10 @@ QueueLimits LimitsFor(const ModelConfig& config, QueueLimits limits) {
   return limits;
 }
 
-std::unique_ptr<ResponseOrder> OrderFor(const ModelConfig& config, CompletionPool& pool) {
+std::shared_ptr<ResponseOrder> OrderFor(const ModelConfig& config, CompletionPool& pool) {
   const bool ordered = config.dynamic_batching && config.dynamic_batching->preserve_ordering;
   if (!ordered) return nullptr;
-  return std::make_unique<ResponseOrder>([&pool](std::function<void()> task) { pool.Post(std::move(task)); });
+  return std::make_shared<ResponseOrder>([&pool](std::function<void()> task) { pool.Post(std::move(task)); });
 }
 
 }  // namespace

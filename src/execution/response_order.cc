@@ -8,7 +8,8 @@ void ResponseOrder::Enter(InferRequest& request) {
   Place& place = places_.emplace_back();
   request.WrapCompletion([&](Completion completion) -> Completion {
     place.completion = std::move(completion);
-    return [this, number](Result<InferResponse> result) { Settle(number, std::move(result)); };
+    return
+        [self = shared_from_this(), number](Result<InferResponse> result) { self->Settle(number, std::move(result)); };
   });
 }
 
@@ -30,7 +31,7 @@ void ResponseOrder::Settle(uint64_t number, Result<InferResponse> result) {
     }
     if (!releasing_ && !places_.empty() && places_.front().settled) {
       releasing_ = true;
-      post_([this] { Release(); });
+      post_([self = shared_from_this()] { self->Release(); });
     }
   }
   if (failed) failed(result.status());

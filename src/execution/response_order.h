@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "ferry/mutex.h"
@@ -16,7 +17,8 @@ namespace ferry {
 //
 // Threading: thread-safe. A failure leaves on the thread that brings it, answers leave on that of a posted task, one at a
 //            time: whoever brings the first of many does not have to send them all.
-class ResponseOrder {
+// Ownership: shared with the requests that have entered and with the task, which may end after the model version.
+class ResponseOrder : public std::enable_shared_from_this<ResponseOrder> {
  public:
   // Runs a task soon, on another thread.
   using Post = std::function<void(std::function<void()> task)>;

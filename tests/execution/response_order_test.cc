@@ -14,7 +14,7 @@ class ResponseOrderTest : public ::testing::Test {
   std::unique_ptr<InferRequest> Enter(int number) {
     auto request = std::make_unique<InferRequest>(
         [this, number](Result<InferResponse> result) { answered_.push_back(result.ok() ? number : -number); });
-    order_.Enter(*request);
+    order_->Enter(*request);
     return request;
   }
 
@@ -23,7 +23,8 @@ class ResponseOrderTest : public ::testing::Test {
   }
 
   std::vector<std::function<void()>> posted_;
-  ResponseOrder order_{[this](std::function<void()> task) { posted_.push_back(std::move(task)); }};
+  std::shared_ptr<ResponseOrder> order_ =
+      std::make_shared<ResponseOrder>([this](std::function<void()> task) { posted_.push_back(std::move(task)); });
   std::vector<int> answered_;
 };
 
