@@ -104,9 +104,10 @@ class Batcher {
   // Completes everything that still waits with `reason`, and closes.
   void Abort(const Status& reason);
 
-  // Returns when the timer is done with this batcher and will not call it again. REQUIRES: closed and empty. Called before
-  // the last handle of the model version may go, which a completion on the timer's own thread might hold.
-  void LeaveTimer();
+  // Aborts what no instance has taken, and returns when the timer is done with this batcher and will not call it again:
+  // before the last handle of the model version may go, which a completion on the timer's own thread might hold.
+  // REQUIRES: no instance calls NextBatch() any more. May be called again; the destructor does.
+  void Retire();
 
   // Requests that wait, and since when the oldest of them does.
   size_t PendingApprox() const;

@@ -2,6 +2,7 @@
 #define FERRY_CLOCK_H_
 
 #include <chrono>
+#include <cstdint>
 
 #include "ferry/mutex.h"
 
@@ -12,6 +13,13 @@ using Duration = std::chrono::steady_clock::duration;
 
 // As a deadline: never.
 inline constexpr TimePoint kNever = TimePoint::max();
+
+// So many microseconds, of which a user may ask for any number: a hundred years stand for all longer times, so that adding
+// them to a time of this century cannot overflow.
+inline std::chrono::microseconds BoundedMicroseconds(uint64_t count) {
+  constexpr uint64_t kLongest = 3'155'760'000'000'000;
+  return std::chrono::microseconds(count < kLongest ? count : kLongest);
+}
 
 // Clock is the one source of time and of timed waits, passed to whatever needs either. Tests pass a clock that moves
 // only when told (tests/support/fake_clock.h), so no test of the core sleeps.

@@ -25,12 +25,10 @@ Batcher::Batcher(BatchLimits batch_limits, QueueLimits queue_limits, Surrounding
       in_timer_(surroundings.timer != nullptr),
       queue_(std::make_unique<RequestQueue>(std::move(batch_limits), limits_)) {}
 
-Batcher::~Batcher() {
-  Abort(UnavailableError("the model is being stopped"));
-  LeaveTimer();
-}
+Batcher::~Batcher() { Retire(); }
 
-void Batcher::LeaveTimer() {
+void Batcher::Retire() {
+  Abort(UnavailableError("the model is being stopped"));
   if (std::exchange(in_timer_, false)) surroundings_.timer->Forget(*this);
 }
 

@@ -39,9 +39,8 @@ BatchBuffer::BatchBuffer(const ModelConfig& config)
   for (size_t i = 0; i < config.inputs.size(); ++i) {
     Shape full = config.inputs[i].dims;
     full.insert(full.begin(), config.max_rows());
-    const std::optional<int64_t> bytes = ByteSize(config.inputs[i].type, full);
     // Variable extents have no size yet. If there is no memory now, Gather() says so.
-    if (bytes) (void)Reserve(blocks_[i], static_cast<size_t>(*bytes));
+    (void)BlockFor(i, config.inputs[i].type, full);
   }
 }
 
@@ -58,6 +57,13 @@ Status BatchBuffer::Reserve(Block& block, size_t bytes) {
   return Status();
 }
 
+Result<std::span<std::byte>> BatchBuffer::BlockFor(size_t view, DataType type, const Shape& shape) {
+  const std::optional<int64_t> bytes = ByteSize(type, shape);
+  if (!bytes) return ResourceExhaustedError(StrCat("no memory for a batch of shape ", ShapeToString(shape)));
+  FERRY_RETURN_IF_ERROR(Reserve(blocks_[view], static_cast<size_t>(*bytes)));
+  return std::span(blocks_[view].memory.get(), static_cast<size_t>(*bytes));
+}
+
 Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered) {
   const TensorView& first = batch.requests.front()->inputs[input];
   if (first.type == DataType::kInvalid) {  // nobody of this group has it
@@ -67,21 +73,18 @@ Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs
   if (config_.inputs[input].ragged) return GatherRagged(batch, input, gathered);
   Shape shape = PaddedShape(config_, input, first.shape);
   if (config_.batches()) shape.front() = gathered->rows;
-  const std::optional<int64_t> size = ByteSize(first.type, shape);
-  if (!size) return ResourceExhaustedError(StrCat("no memory for a batch of shape ", ShapeToString(shape)));
-  const auto bytes = static_cast<size_t>(*size);
-  FERRY_RETURN_IF_ERROR(Reserve(blocks_[input], bytes));
-  const std::span<std::byte> block(blocks_[input].memory.get(), bytes);
-  const size_t row_bytes = bytes / static_cast<size_t>(gathered->rows);
-  const int64_t real_bytes = CopyRows(batch, input, shape, block);
+  const Result<std::span<std::byte>> block = BlockFor(input, first.type, shape);
+  if (!block.ok()) return block.status();
+  const size_t row_bytes = block->size() / static_cast<size_t>(gathered->rows);
+  const int64_t real_bytes = CopyRows(batch, input, shape, *block);
   for (int64_t row = batch.rows; row < gathered->rows; ++row) {
-    Append(block.data() + static_cast<size_t>(row) * row_bytes,
-           block.subspan(static_cast<size_t>(batch.rows - 1) * row_bytes, row_bytes));
+    Append(block->data() + static_cast<size_t>(row) * row_bytes,
+           block->subspan(static_cast<size_t>(batch.rows - 1) * row_bytes, row_bytes));
   }
   const auto element = static_cast<int64_t>(DataTypeSize(first.type));
   gathered->elements += real_bytes / element;
-  gathered->padding += (static_cast<int64_t>(bytes) - real_bytes) / element;
-  views_[input] = {first.type, ReshapeForModel(config_.inputs[input], config_.batches(), shape), block};
+  gathered->padding += (static_cast<int64_t>(block->size()) - real_bytes) / element;
+  views_[input] = {first.type, ReshapeForModel(config_.inputs[input], config_.batches(), shape), *block};
   return Status();
 }
 
@@ -108,14 +111,15 @@ int64_t BatchBuffer::CopyRows(const Batch& batch, size_t input, const Shape& sha
 
 // All elements of all requests in a row.
 Status BatchBuffer::GatherRagged(const Batch& batch, size_t input, GatheredInputs* gathered) {
+  const DataType type = config_.inputs[input].type;
   size_t bytes = 0;
   for (const auto& request : batch.requests) bytes += request->inputs[input].bytes.size();
-  FERRY_RETURN_IF_ERROR(Reserve(blocks_[input], bytes));
-  std::byte* out = blocks_[input].memory.get();
-  for (const auto& request : batch.requests) out = Append(out, request->inputs[input].bytes);
-  const DataType type = config_.inputs[input].type;
   const auto elements = static_cast<int64_t>(bytes / DataTypeSize(type));
-  views_[input] = {type, {elements}, Bytes(blocks_[input].memory.get(), bytes)};
+  const Result<std::span<std::byte>> block = BlockFor(input, type, {elements});
+  if (!block.ok()) return block.status();
+  std::byte* out = block->data();
+  for (const auto& request : batch.requests) out = Append(out, request->inputs[input].bytes);
+  views_[input] = {type, {elements}, *block};
   gathered->elements += elements;
   return Status();
 }
@@ -124,14 +128,11 @@ Status BatchBuffer::FillBatchInput(const Batch& batch, size_t index) {
   const BatchInput& input = config_.batch_inputs[index];
   const BatchInputContent content = ContentOf(input, batch);
   const size_t view = config_.inputs.size() + index;
-  const std::optional<int64_t> size = ByteSize(input.type, content.shape);
-  if (!size) return ResourceExhaustedError(StrCat("no memory for batch_input '", input.name, "'"));
-  const auto bytes = static_cast<size_t>(*size);
-  FERRY_RETURN_IF_ERROR(Reserve(blocks_[view], bytes));
-  const std::span<std::byte> block(blocks_[view].memory.get(), bytes);
-  if (content.values.empty()) std::ranges::fill(block, std::byte{0});
-  WriteAs(input.type, content.values, block);
-  views_[view] = {input.type, content.shape, block};
+  const Result<std::span<std::byte>> block = BlockFor(view, input.type, content.shape);
+  if (!block.ok()) return block.status();
+  if (content.values.empty()) std::ranges::fill(*block, std::byte{0});
+  WriteAs(input.type, content.values, *block);
+  views_[view] = {input.type, content.shape, *block};
   return Status();
 }
 

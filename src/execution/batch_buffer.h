@@ -20,8 +20,8 @@ struct GatheredInputs {
 
 // BatchBuffer is where the rows of a batch lie behind each other, one aligned block for each input of the model.
 //
-// Guarantees: Gather() copies each input byte once. Rows beyond the batch's own repeat its last one. Blocks are allocated at construction for full batches where all
-//             extents are fixed; else they grow by doubling and are kept.
+// Guarantees: Gather() copies each input byte once. Rows beyond the batch's own repeat its last one. Blocks are allocated
+//             at construction for full batches where all extents are fixed; else they grow by doubling and are kept.
 // Threading:  one instance's thread.
 class BatchBuffer {
  public:
@@ -39,6 +39,8 @@ class BatchBuffer {
   };
 
   Status Reserve(Block& block, size_t bytes);
+  // The block of one of the views, large enough for a tensor of this type and shape.
+  Result<std::span<std::byte>> BlockFor(size_t view, DataType type, const Shape& shape);
   Status GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered);
   Status GatherRagged(const Batch& batch, size_t input, GatheredInputs* gathered);
   Status FillBatchInput(const Batch& batch, size_t index);

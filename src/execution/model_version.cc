@@ -99,8 +99,7 @@ void ModelVersion::Submit(std::unique_ptr<InferRequest> request) {
 void ModelVersion::Stop() {
   batcher_.Close();
   instances_.clear();
-  batcher_.Abort(UnavailableError("the model is being stopped"));  // what waits although no instance is there
-  batcher_.LeaveTimer();
+  batcher_.Retire();
 }
 
 }  // namespace ferry

@@ -1,8 +1,7 @@
 #include "frontend/request_parameters.h"
 
-#include <algorithm>
-
 #include "base/strings.h"
+#include "ferry/clock.h"
 
 namespace ferry {
 
@@ -10,8 +9,6 @@ namespace {
 
 constexpr std::string_view kReserved = "triton_";
 constexpr std::string_view kSharedMemory = "shared_memory_";
-// A hundred years, in microseconds, stand for all longer times, so that adding one to a time cannot overflow.
-constexpr uint64_t kLongestTimeout = 3'155'760'000'000'000;
 
 Status WrongType(std::string_view name, std::string_view expected) {
   return InvalidArgumentError(StrCat("invalid value type for '", name, "' parameter, expected ", expected));
@@ -69,7 +66,7 @@ Result<QueueParameters> ReadRequestParameters(std::span<const WireParameter> par
     if (parameter.name == "priority") {
       queue.priority = *number;
     } else {
-      queue.timeout = std::chrono::microseconds(std::min(*number, kLongestTimeout));
+      queue.timeout = BoundedMicroseconds(*number);
     }
   }
   return queue;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "ferry/clock.h"
 #include "model_config.pb.h"
 
 namespace ferry {
@@ -198,18 +199,12 @@ Status TranslateInstances(const inference::ModelConfig& proto, ModelConfig* conf
   return Status();
 }
 
-// A hundred years stand for all longer times, so that adding one to a time cannot overflow.
-std::chrono::microseconds Microseconds(uint64_t count) {
-  constexpr uint64_t kLongest = 3'155'760'000'000'000;
-  return std::chrono::microseconds(std::min(count, kLongest));
-}
-
 QueuePolicy TranslateQueuePolicy(const inference::ModelQueuePolicy& proto) {
   QueuePolicy policy;
   if (proto.timeout_action() == inference::ModelQueuePolicy::DELAY) {
     policy.timeout_action = QueuePolicy::TimeoutAction::kDelay;
   }
-  policy.default_timeout = Microseconds(proto.default_timeout_microseconds());
+  policy.default_timeout = BoundedMicroseconds(proto.default_timeout_microseconds());
   policy.allow_timeout_override = proto.allow_timeout_override();
   policy.max_queue_size = proto.max_queue_size();
   return policy;
@@ -221,7 +216,7 @@ void TranslateBatching(const inference::ModelConfig& proto, ModelConfig* config)
   DynamicBatching dynamic;
   dynamic.preferred_batch_sizes.assign(batching.preferred_batch_size().begin(), batching.preferred_batch_size().end());
   std::ranges::sort(dynamic.preferred_batch_sizes);
-  dynamic.max_queue_delay = Microseconds(batching.max_queue_delay_microseconds());
+  dynamic.max_queue_delay = BoundedMicroseconds(batching.max_queue_delay_microseconds());
   dynamic.preserve_ordering = batching.preserve_ordering();
   dynamic.priority_levels = batching.priority_levels();
   dynamic.default_priority_level = batching.default_priority_level();

@@ -15,7 +15,6 @@ import random
 import statistics
 import sys
 import tempfile
-import threading
 import time
 
 import numpy as np
@@ -26,11 +25,12 @@ sys.path.insert(0, str(ROOT / "tests" / "integration"))
 from ferry_server import FerryServer  # noqa: E402
 from metrics_text import scrape  # noqa: E402
 from models import Model, Repository, fp32, parameter, tensor  # noqa: E402
-from wire import counts, of_arrays  # noqa: E402
+from wire import Pipeline, counts, of_arrays  # noqa: E402
 
 SHORTEST, LONGEST = 5, 128
 MINILM_FILE = ROOT / "models" / "minilm" / "1" / "model.pt"
 # Every 16 and every 8; None is what Ferry takes by itself.
+PATIENCE = 300  # seconds for one answer on a slow machine
 PAD_LENGTHS = [None, "16 32 64 128", "16 32 48 64 80 96 112 128", " ".join(map(str, range(8, 129, 8)))]
 
 # Models
@@ -127,47 +127,6 @@ SUBJECTS = {each.__name__: each for each in (minilm, lstm, lstm_steps)}
 # Load
 
 
-class Load:
-    """Keeps a number of requests on their way to one model; when one is answered the next one leaves."""
-
-    def __init__(self, stub, messages, width):
-        self._stub, self._messages = stub, itertools.cycle(messages)
-        self._changed = threading.Condition()
-        self._open, self._under_way, self.answered = True, 0, 0
-        self._error = None
-        for _ in range(width):
-            self._send()
-
-    def _send(self):
-        with self._changed:
-            if not self._open:
-                return
-            self._under_way += 1
-            message = next(self._messages)
-        self._stub.ModelInfer.future(message, timeout=300).add_done_callback(self._note)
-
-    def _note(self, future):
-        with self._changed:
-            self._under_way -= 1
-            self.answered += 1
-            self._error = self._error or future.exception()
-            self._changed.notify_all()
-        self._send()
-
-    def end_of_batch(self, answers):
-        """Waits for so many answers, and then for those of the same batch."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.answered >= answers or self._error)
-        time.sleep(0.01)
-
-    def stop(self):
-        with self._changed:
-            self._open = False
-            self._changed.wait_for(lambda: self._under_way == 0)
-        if self._error:
-            raise self._error
-
-
 def elements(server, model):
     """(real, added) elements that the model was given."""
     metrics = scrape(server)
@@ -192,17 +151,17 @@ class Turn:
 
 def drive(server, model, messages, options):
     before, elements_before = counts(server.stub, model), elements(server, model)
-    load = Load(server.stub, messages, options.in_flight)
+    with Pipeline(server.stub, itertools.cycle(messages), options.in_flight, PATIENCE) as pipeline:
 
-    def mark(answers):
-        load.end_of_batch(answers)
-        return np.array([load.answered, time.perf_counter(), processor_seconds(server)])
+        def mark(answers):
+            pipeline.wait_for(answers, PATIENCE)
+            time.sleep(0.01)  # for the other answers of the same batch
+            return np.array([pipeline.answered, time.perf_counter(), processor_seconds(server)])
 
-    # The first answers come from batches that formed while the load was still building up.
-    begin = mark(options.in_flight)
-    time.sleep(options.seconds)
-    answers, seconds, cpu = mark(load.answered + 1) - begin
-    load.stop()
+        # The first answers come from batches that formed while the load was still building up.
+        begin = mark(options.in_flight)
+        time.sleep(options.seconds)
+        answers, seconds, cpu = mark(pipeline.answered + 1) - begin
     done = counts(server.stub, model) - before
     real, added = (after - old for after, old in zip(elements(server, model), elements_before))
     return Turn(answers / seconds, answers / cpu, done.rows / done.executions, (real + added) / real)

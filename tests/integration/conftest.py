@@ -45,7 +45,9 @@ def server(shared_server):
 
 @pytest.fixture
 def stub(server):
-    return server.stub
+    """The stub of the module's server, or else of the session's."""
+    yield server.stub
+    server.assert_alive()
 
 
 @pytest.fixture

@@ -42,12 +42,6 @@ def server(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def stub(server):
-    yield server.stub
-    server.assert_alive()
-
-
 def answered(response):
     assert not isinstance(response, grpc.RpcError), response
     return next(iter(arrays(response).values()))

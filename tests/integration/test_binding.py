@@ -58,12 +58,6 @@ def server(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def stub(server):
-    yield server.stub
-    server.assert_alive()
-
-
 def answer(stub, model, **inputs):
     """Each input is one number, sent in the order given here; the outputs are numbers too."""
     message = of_arrays(model, {name: np.array([[value]], np.float32) for name, value in inputs.items()})

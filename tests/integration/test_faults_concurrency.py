@@ -13,55 +13,12 @@ from ferry_server import wait_until
 from gates import of_gated
 from metrics_text import pending, value
 from models import ADDONE, PROBE, RZ
-from wire import (TIMEOUT, arrays, counts, infer, of_arrays, of_probe, of_rows, one_input, paced, probe_steps,
-                  run_threads)
+from wire import (TIMEOUT, Pipeline, arrays, counts, infer, of_arrays, of_probe, of_rows, one_input, paced,
+                  probe_steps, run_threads)
 
 
 def soak_seconds(usual):
     return float(os.environ.get("FERRY_SOAK_SECONDS", usual))
-
-
-class Pipeline:
-    """Keeps some requests on their way: when one is answered the next one leaves."""
-
-    def __init__(self, stub, messages, width):
-        self._stub, self._messages = stub, iter(messages)
-        self._changed = threading.Condition()
-        self._open, self._under_way = True, 0
-        self._answered, self._errors = 0, []
-        for _ in range(width):
-            self._send()
-
-    def _send(self):
-        with self._changed:
-            if not self._open:
-                return
-            self._under_way += 1
-            message = next(self._messages)
-        self._stub.ModelInfer.future(message, timeout=TIMEOUT).add_done_callback(self._note)
-
-    def _note(self, future):
-        error = future.exception()
-        with self._changed:
-            self._under_way -= 1
-            self._answered += 1
-            if error is not None:
-                self._errors.append(error)
-            self._changed.notify_all()
-        self._send()
-
-    def wait_for(self, answers):
-        with self._changed:
-            assert self._changed.wait_for(lambda: self._answered >= answers, 60)
-            assert self._errors == []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        with self._changed:
-            self._open = False
-            self._changed.wait_for(lambda: self._under_way == 0, TIMEOUT)
 
 
 def test_alternating_shapes_at_full_load_fill_nine_tenths_of_their_batches(start, repository):

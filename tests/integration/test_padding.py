@@ -83,12 +83,6 @@ def server(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def stub(server):
-    yield server.stub
-    server.assert_alive()
-
-
 def answered(responses):
     assert not [each for each in responses if isinstance(each, grpc.RpcError)], responses
     return [arrays(each) for each in responses]

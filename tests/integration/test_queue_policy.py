@@ -56,11 +56,8 @@ def server(tmp_path_factory, all_gates):
         yield server
 
 
-@pytest.fixture
-def stub(server, gates):
-    yield server.stub
-    gates.open_all()
-    server.assert_alive()
+# What a test leaves waiting in an execution goes on at its end.
+pytestmark = pytest.mark.usefixtures("gates")
 
 
 def refusal(future, code=UNAVAILABLE):

@@ -123,6 +123,49 @@ def run_threads(count, work):
         raise errors[0]
 
 
+class Pipeline:
+    """Keeps some requests on their way: when one is answered the next one leaves."""
+
+    def __init__(self, stub, messages, width, timeout=TIMEOUT):
+        self._stub, self._messages, self._timeout = stub, iter(messages), timeout
+        self._changed = threading.Condition()
+        self._open, self._under_way = True, 0
+        self.answered, self._errors = 0, []
+        for _ in range(width):
+            self._send()
+
+    def _send(self):
+        with self._changed:
+            if not self._open:
+                return
+            self._under_way += 1
+            message = next(self._messages)
+        self._stub.ModelInfer.future(message, timeout=self._timeout).add_done_callback(self._note)
+
+    def _note(self, future):
+        error = future.exception()
+        with self._changed:
+            self._under_way -= 1
+            self.answered += 1
+            if error is not None:
+                self._errors.append(error)
+            self._changed.notify_all()
+        self._send()
+
+    def wait_for(self, answers, timeout=60):
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.answered >= answers or self._errors, timeout)
+            assert self._errors == []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with self._changed:
+            self._open = False
+            self._changed.wait_for(lambda: self._under_way == 0, self._timeout)
+
+
 def paced(count, interval, send):
     """Calls send(i) at an even rate."""
     begin = time.perf_counter()
