@@ -41,7 +41,7 @@ class InferRequest {
 
   // One view for each input of the model's configuration, in the configuration's order; of type kInvalid where an optional
   // input is left out. On a model that batches, the first extent of each shape is `rows`.
-  std::vector<TensorView> inputs;
+  std::vector<InputView> inputs;
   // Keeps the bytes of `inputs` alive.
   std::shared_ptr<const void> input_owner;
   // Outputs the caller wants, as indexes into the configuration's outputs, in the order of the answer.

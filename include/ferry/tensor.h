@@ -57,11 +57,50 @@ std::optional<int64_t> ByteSize(DataType type, std::span<const int64_t> shape);
 
 using Bytes = std::span<const std::byte>;
 
+// BytePieces borrows bytes that lie in one piece or in several, in order: a large message comes off its socket in many.
+class BytePieces {
+ public:
+  BytePieces() = default;
+  BytePieces(Bytes whole) : whole_(whole), size_(whole.size()) {}  // by conversion: one piece is nothing special
+  // Borrows the array as well.
+  explicit BytePieces(std::span<const Bytes> pieces);
+
+  size_t size() const { return size_; }
+  // Valid while this object lives.
+  std::span<const Bytes> pieces() const { return several_.empty() ? std::span(&whole_, 1) : several_; }
+
+ private:
+  Bytes whole_;
+  std::span<const Bytes> several_;
+  size_t size_ = 0;
+};
+
+// PieceReader copies the bytes of some pieces out of them, one stretch after the other.
+class PieceReader {
+ public:
+  explicit PieceReader(const BytePieces& bytes) : bytes_(bytes) {}
+
+  // Copies the next `size` bytes and returns where the copy ends. REQUIRES: so many are left.
+  std::byte* Read(std::byte* to, size_t size);
+
+ private:
+  const BytePieces bytes_;
+  size_t piece_ = 0;
+  size_t offset_ = 0;  // in that piece
+};
+
 // TensorView borrows the bytes of a dense, row-major, little-endian tensor.
 struct TensorView {
   DataType type = DataType::kInvalid;
   Shape shape;
   Bytes bytes;
+};
+
+// InputView is a TensorView whose bytes may lie in several pieces, as a request has brought them.
+struct InputView {
+  DataType type = DataType::kInvalid;
+  Shape shape;
+  BytePieces bytes;
 };
 
 // Tensor owns its bytes, or shares them with whoever else holds `owner` (rows of one batch's output, for example).

@@ -1,5 +1,6 @@
 #include "ferry/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
@@ -67,6 +68,28 @@ std::optional<int64_t> ByteSize(DataType type, std::span<const int64_t> shape) {
   int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(DataTypeSize(type)), &bytes)) return std::nullopt;
   return bytes;
+}
+
+BytePieces::BytePieces(std::span<const Bytes> pieces) : several_(pieces) {
+  for (const Bytes piece : pieces) size_ += piece.size();
+}
+
+std::byte* PieceReader::Read(std::byte* to, size_t size) {
+  const std::span<const Bytes> pieces = bytes_.pieces();
+  while (size > 0) {
+    FERRY_CHECK(piece_ < pieces.size(), "more bytes are read than the pieces have");
+    const Bytes left = pieces[piece_].subspan(offset_);
+    const size_t taken = std::min(size, left.size());
+    if (taken > 0) std::memcpy(to, left.data(), taken);
+    to += taken;
+    size -= taken;
+    offset_ += taken;
+    if (taken == left.size()) {
+      ++piece_;
+      offset_ = 0;
+    }
+  }
+  return to;
 }
 
 Tensor ZeroTensor(DataType type, Shape shape) {

@@ -1,7 +1,6 @@
 #include "execution/batch_buffer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "base/strings.h"
@@ -27,9 +26,21 @@ std::shared_ptr<std::byte> AllocateAligned(size_t bytes) {
 }
 
 // Copies and returns where the next bytes go.
-std::byte* Append(std::byte* out, Bytes bytes) {
-  if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());
-  return out + bytes.size();
+std::byte* Append(std::byte* out, const BytePieces& bytes) { return PieceReader(bytes).Read(out, bytes.size()); }
+
+// Copies `rows` and fills them up with `value` to a tensor of the shape `padded`; returns where the next bytes go.
+std::byte* AppendPadded(std::byte* out, const InputView& rows, const Shape& padded, Bytes value) {
+  const size_t element = value.size();
+  PieceReader reader(rows.bytes);
+  std::byte* filled = out;
+  ForEachRun(padded, rows.shape, [&](size_t offset, size_t count) {
+    std::byte* const run = out + offset * element;
+    Fill({filled, run}, value);
+    filled = reader.Read(run, count * element);
+  });
+  std::byte* const end = out + *ByteSize(rows.type, padded);
+  Fill({filled, end}, value);
+  return end;
 }
 
 }  // namespace
@@ -65,7 +76,7 @@ Result<std::span<std::byte>> BatchBuffer::BlockFor(size_t view, DataType type, c
 }
 
 Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered) {
-  const TensorView& first = batch.requests.front()->inputs[input];
+  const InputView& first = batch.requests.front()->inputs[input];
   if (first.type == DataType::kInvalid) {  // nobody of this group has it
     views_[input] = {};
     return Status();
@@ -79,7 +90,7 @@ Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs
   const int64_t real_bytes = CopyRows(batch, input, shape, *block);
   for (int64_t row = batch.rows; row < gathered->rows; ++row) {
     Append(block->data() + static_cast<size_t>(row) * row_bytes,
-           block->subspan(static_cast<size_t>(batch.rows - 1) * row_bytes, row_bytes));
+           Bytes(block->subspan(static_cast<size_t>(batch.rows - 1) * row_bytes, row_bytes)));
   }
   const auto element = static_cast<int64_t>(DataTypeSize(first.type));
   gathered->elements += real_bytes / element;
@@ -91,11 +102,10 @@ Status BatchBuffer::GatherInput(const Batch& batch, size_t input, GatheredInputs
 // Copies the batch's rows to the begin of `block`, which has `shape`; returns the bytes that they are without padding.
 int64_t BatchBuffer::CopyRows(const Batch& batch, size_t input, const Shape& shape, std::span<std::byte> block) {
   const Padding::Input* padding = FindPadding(config_, input);
-  if (padding != nullptr) Fill(block, padding->value);
   int64_t bytes = 0;
   std::byte* out = block.data();
   for (const auto& request : batch.requests) {
-    const TensorView& rows = request->inputs[input];
+    const InputView& rows = request->inputs[input];
     bytes += static_cast<int64_t>(rows.bytes.size());
     if (padding == nullptr) {
       out = Append(out, rows.bytes);
@@ -103,8 +113,7 @@ int64_t BatchBuffer::CopyRows(const Batch& batch, size_t input, const Shape& sha
     }
     Shape padded = shape;
     padded.front() = rows.shape.front();
-    CopyBlock({out, padded, rows.bytes.data(), rows.shape, rows.shape, DataTypeSize(rows.type)});
-    out += *ByteSize(rows.type, padded);
+    out = AppendPadded(out, rows, padded, padding->value);
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 #include "execution/batch_outputs.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/strings.h"
 #include "execution/padding.h"
@@ -75,8 +76,12 @@ Tensor CutBack(const ModelConfig& config, const InferRequest& request, size_t in
   }
   if (cut_shape == part.shape) return part;
   Tensor cut = ZeroTensor(part.type, std::move(cut_shape));
-  CopyBlock({const_cast<std::byte*>(cut.bytes.data()), cut.shape, part.bytes.data(), part.shape, cut.shape,
-             DataTypeSize(part.type)});
+  auto* to = const_cast<std::byte*>(cut.bytes.data());
+  const size_t element = DataTypeSize(part.type);
+  ForEachRun(part.shape, cut.shape, [&](size_t offset, size_t count) {
+    std::memcpy(to, part.bytes.data() + offset * element, count * element);
+    to += count * element;
+  });
   return cut;
 }
 

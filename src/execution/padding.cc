@@ -1,9 +1,30 @@
 #include "execution/padding.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ferry {
+
+namespace {
+
+size_t Product(std::span<const int64_t> shape) {
+  size_t product = 1;
+  for (const int64_t extent : shape) product *= static_cast<size_t>(extent);
+  return product;
+}
+
+void VisitRuns(std::span<const int64_t> whole, std::span<const int64_t> part, size_t offset, const RunVisitor& visit) {
+  // Where nothing is left out below the first extent, all of it is one run.
+  if (whole.size() < 2 || std::ranges::equal(whole.subspan(1), part.subspan(1))) {
+    if (const size_t count = Product(part); count > 0) visit(offset, count);
+    return;
+  }
+  const size_t step = Product(whole.subspan(1));
+  for (int64_t i = 0; i < part.front(); ++i) {
+    VisitRuns(whole.subspan(1), part.subspan(1), offset + static_cast<size_t>(i) * step, visit);
+  }
+}
+
+}  // namespace
 
 const Padding::Input* FindPadding(const ModelConfig& config, size_t input) {
   if (!config.padding) return nullptr;
@@ -28,31 +49,8 @@ void Fill(std::span<std::byte> out, Bytes element) {
     std::ranges::copy(element, out.begin() + static_cast<ptrdiff_t>(i));
 }
 
-void CopyBlock(const BlockCopy& copy) {
-  // From the first extent on in which nothing is left out, the rest is one piece.
-  const bool whole = std::ranges::equal(copy.to_shape.subspan(std::min<size_t>(1, copy.to_shape.size())),
-                                        copy.extents.subspan(std::min<size_t>(1, copy.extents.size()))) &&
-                     std::ranges::equal(copy.from_shape.subspan(std::min<size_t>(1, copy.from_shape.size())),
-                                        copy.extents.subspan(std::min<size_t>(1, copy.extents.size())));
-  const auto size_of = [&](std::span<const int64_t> shape) {
-    size_t bytes = copy.element_size;
-    for (const int64_t extent : shape) bytes *= static_cast<size_t>(extent);
-    return bytes;
-  };
-  if (whole) {
-    if (const size_t bytes = size_of(copy.extents); bytes > 0) std::memcpy(copy.to, copy.from, bytes);
-    return;
-  }
-  const size_t to_step = size_of(copy.to_shape.subspan(1));
-  const size_t from_step = size_of(copy.from_shape.subspan(1));
-  BlockCopy inner{
-      copy.to,          copy.to_shape.subspan(1), copy.from, copy.from_shape.subspan(1), copy.extents.subspan(1),
-      copy.element_size};
-  for (int64_t i = 0; i < copy.extents.front(); ++i) {
-    CopyBlock(inner);
-    inner.to += to_step;
-    inner.from += from_step;
-  }
+void ForEachRun(std::span<const int64_t> whole, std::span<const int64_t> part, const RunVisitor& visit) {
+  VisitRuns(whole, part, 0, visit);
 }
 
 }  // namespace ferry

@@ -1,6 +1,8 @@
 #ifndef FERRY_EXECUTION_PADDING_H_
 #define FERRY_EXECUTION_PADDING_H_
 
+#include <functional>
+
 #include "ferry/model_config.h"
 
 namespace ferry {
@@ -14,17 +16,11 @@ Shape PaddedShape(const ModelConfig& config, size_t input, Shape shape);
 // Repeats `element` all over `out`, whose size is a multiple of the element's.
 void Fill(std::span<std::byte> out, Bytes element);
 
-// Copies the elements whose indexes lie below `extents` from one dense tensor into another.
-// REQUIRES: all three have the same number of extents; none of `extents` is larger than the tensors'.
-struct BlockCopy {
-  std::byte* to = nullptr;
-  std::span<const int64_t> to_shape;
-  const std::byte* from = nullptr;
-  std::span<const int64_t> from_shape;
-  std::span<const int64_t> extents;
-  size_t element_size = 0;
-};
-void CopyBlock(const BlockCopy& copy);
+// Visits the elements of a dense tensor of shape `whole` whose indexes lie below the extents of `part`: in order, as runs of
+// elements that lie behind each other. Their offsets and lengths are in elements.
+// REQUIRES: both shapes have the same number of extents; none of `part` is larger.
+using RunVisitor = std::function<void(size_t offset, size_t count)>;
+void ForEachRun(std::span<const int64_t> whole, std::span<const int64_t> part, const RunVisitor& visit);
 
 }  // namespace ferry
 

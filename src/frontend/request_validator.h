@@ -12,7 +12,7 @@ namespace ferry {
 
 // What a valid call asks for, in the terms of its model's configuration.
 struct ValidRequest {
-  std::vector<TensorView> inputs;    // in the order of the configuration
+  std::vector<InputView> inputs;     // in the order of the configuration
   std::vector<int> outputs;          // indexes into the configuration, in the order of the answer
   std::vector<int64_t> top_classes;  // for each of `outputs`: classes to answer instead of the tensor; 0: the tensor
   int64_t rows = 1;

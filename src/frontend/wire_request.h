@@ -27,7 +27,7 @@ struct WireInput {
   std::string_view datatype;
   Shape shape;
   std::vector<WireParameter> parameters;
-  Bytes data;
+  BytePieces data;
   // Why there is no data, if there is none: not given, given twice, of another type than declared.
   Status data_status;
 };

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace ferry {
 namespace {
@@ -55,6 +57,30 @@ TEST(TensorTest, ZeroTensorIsZeroAndAligned) {
   EXPECT_EQ(tensor.bytes.size(), 60u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.bytes.data()) % 64, 0u);
   for (const std::byte byte : tensor.bytes) EXPECT_EQ(byte, std::byte{0});
+}
+
+TEST(PieceReaderTest, ReadsAcrossPieces) {
+  const std::string text = "abcdefg";
+  const Bytes whole = std::as_bytes(std::span(text));
+  const std::vector<Bytes> pieces = {whole.first(2), {}, whole.subspan(2, 1), whole.subspan(3)};
+  const BytePieces bytes(pieces);
+  EXPECT_EQ(bytes.size(), 7u);
+  PieceReader reader(bytes);
+  std::string read(7, ' ');
+  auto* to = reinterpret_cast<std::byte*>(read.data());
+  to = reader.Read(to, 4);
+  to = reader.Read(to, 0);
+  reader.Read(to, 3);
+  EXPECT_EQ(read, text);
+}
+
+TEST(PieceReaderTest, OnePieceIsNothingSpecial) {
+  const std::string text = "abc";
+  const BytePieces bytes = std::as_bytes(std::span(text));
+  std::string read(3, ' ');
+  PieceReader(bytes).Read(reinterpret_cast<std::byte*>(read.data()), bytes.size());
+  EXPECT_EQ(read, text);
+  EXPECT_EQ(BytePieces().size(), 0u);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class RequestQueueTest : public ::testing::Test {
     queue_->Push(std::move(request));
   }
 
-  static float Value(const InferRequest& request) { return Floats(request.inputs[0].bytes).front(); }
+  static float Value(const InferRequest& request) { return Floats(request.inputs[0].bytes.pieces()[0]).front(); }
 
   // Takes as Decide() says, until nothing is due: the values of each batch.
   std::vector<std::vector<float>> TakeDue(int now_us) {

@@ -93,7 +93,7 @@ TEST(OptionalInputTest, RequestsBatchWithTheirLike) {
   ModelConfig config = MakeConfig(8, {2});
   config.inputs.push_back({"bias", DataType::kFp32, {1}, {}, {}, /*optional=*/true});
   TestRequest with = MakeRows(1, 2);
-  with.request->inputs.push_back({DataType::kFp32, {1, 1}, with.request->inputs[0].bytes.first(4)});
+  with.request->inputs.push_back({DataType::kFp32, {1, 1}, with.request->inputs[0].bytes.pieces()[0].first(4)});
   TestRequest without = MakeRows(1, 2);
   without.request->inputs.emplace_back();
   EXPECT_NE(GroupOf(config, *with.request), GroupOf(config, *without.request));

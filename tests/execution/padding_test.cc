@@ -11,6 +11,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
 std::vector<std::byte> BytesOf(float value) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&value);
@@ -61,6 +63,19 @@ TEST(PaddingTest, RowsAreFilledUpWithTheConfiguredValue) {
   EXPECT_EQ(gathered.padding, 5);
 }
 
+TEST(PaddingTest, PiecesMayEndAnywhere) {
+  const ModelConfig config = Padded();
+  BatchBuffer buffer(config);
+  TestRequest made = MakeRequest({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Bytes whole = made.request->inputs[0].bytes.pieces()[0];
+  const std::vector<Bytes> pieces = {whole.first(3), whole.subspan(3, 0), whole.subspan(3, 14), whole.subspan(17)};
+  made.request->inputs[0].bytes = BytePieces(pieces);
+  Batch batch;
+  batch.rows = 2;
+  batch.requests.push_back(std::move(made.request));
+  EXPECT_THAT(Floats(buffer.Gather(batch, 2).value().views[0].bytes), ElementsAre(1, 2, 3, -7, 4, 5, 6, -7));
+}
+
 TEST(PaddingTest, ARequestOfNoLengthIsAllPadding) {
   const ModelConfig config = Padded();
   BatchBuffer buffer(config);
@@ -96,15 +111,19 @@ TEST(PaddingTest, AnOutputThatDoesNotFollowItsInputIsAnError) {
               HasStatus(StatusCode::kInternal, HasSubstr("expected shape [2,4], got [2,2]")));
 }
 
-TEST(CopyBlockTest, CopiesOneCornerIntoAnother) {
-  std::vector<float> to(2 * 3 * 2, 0);
-  const std::vector<float> from = {1, 2, 3, 4, 5, 6, 7, 8};  // [2,2,2]
-  const Shape to_shape = {2, 3, 2};
-  const Shape from_shape = {2, 2, 2};
-  const Shape extents = {2, 1, 2};
-  CopyBlock({reinterpret_cast<std::byte*>(to.data()), to_shape, reinterpret_cast<const std::byte*>(from.data()),
-             from_shape, extents, sizeof(float)});
-  EXPECT_THAT(to, ElementsAre(1, 2, 0, 0, 0, 0, 5, 6, 0, 0, 0, 0));
+// The runs as pairs of offset and length.
+std::vector<std::pair<size_t, size_t>> Runs(const Shape& whole, const Shape& part) {
+  std::vector<std::pair<size_t, size_t>> runs;
+  ForEachRun(whole, part, [&](size_t offset, size_t count) { runs.emplace_back(offset, count); });
+  return runs;
+}
+
+TEST(ForEachRunTest, ElementsThatLieBehindEachOtherAreOneRun) {
+  EXPECT_THAT(Runs({2, 3, 2}, {2, 1, 2}), ElementsAre(Pair(0, 2), Pair(6, 2)));
+  EXPECT_THAT(Runs({2, 3, 2}, {1, 2, 1}), ElementsAre(Pair(0, 1), Pair(2, 1)));
+  EXPECT_THAT(Runs({4, 3}, {2, 3}), ElementsAre(Pair(0, 6)));
+  EXPECT_THAT(Runs({}, {}), ElementsAre(Pair(0, 1)));
+  EXPECT_THAT(Runs({2, 3}, {2, 0}), IsEmpty());
 }
 
 TEST(FillTest, RepeatsAnElement) {

@@ -49,12 +49,12 @@ TEST_F(InferMessageTest, FourByteFieldsAreBorrowed) {
   Input("FP32").add_fp32_contents(1.5f);
   const WireInput wire = Wire();
   EXPECT_THAT(wire.data_status, IsOk());
-  EXPECT_EQ(Floats(wire.data), std::vector<float>{1.5f});
+  EXPECT_EQ(Floats(wire.data.pieces()[0]), std::vector<float>{1.5f});
 }
 
 TEST_F(InferMessageTest, NarrowTypesAreConverted) {
   Input("INT8").add_int_contents(-128);
-  EXPECT_EQ(std::to_integer<int8_t>(Wire().data[0]), -128);
+  EXPECT_EQ(std::to_integer<int8_t>(Wire().data.pieces()[0][0]), -128);
   Input("UINT16").add_uint_contents(65535);
   EXPECT_EQ(Wire().data.size(), 2u);
 }

@@ -192,7 +192,9 @@ WireInput InferMessage::ToWire(const InputTensor& input, int index) {
                                                      proto_.inputs_size(), " inputs"));
     }
   } else if (input.has_contents()) {
-    wire.data_status = ReadTypedContents(input, &wire.data);
+    Bytes data;
+    wire.data_status = ReadTypedContents(input, &data);
+    wire.data = data;
   } else {
     wire.data_status =
         InvalidArgumentError(StrCat("unable to find data for input tensor ", Quoted(input.name()), " in the request"));
