@@ -16,7 +16,7 @@ constexpr std::string_view kModelInfer = "/inference.GRPCInferenceService/ModelI
 Status ShuttingDown() { return UnavailableError("the server is shutting down"); }
 
 // As in Triton, the message of an error says whose it is.
-std::string RequestPrefix(const std::string& id) {
+std::string RequestPrefix(std::string_view id) {
   return StrCat("[request id: ", id.empty() ? "<id_unknown>" : Printable(id), "] ");
 }
 
@@ -82,13 +82,13 @@ Status InferCall::Submit() {
   message_bytes_ = static_cast<int64_t>(body_.Length());
   Result<std::shared_ptr<InferMessage>> message = InferMessage::Parse(&body_);
   if (!message.ok()) return message.status();
-  const inference::ModelInferRequest& proto = (*message)->proto();
-  Result<ModelHandle> model = environment_.repository.Find(proto.model_name(), proto.model_version());
+  Result<ModelHandle> model =
+      environment_.repository.Find(std::string((*message)->model_name()), (*message)->model_version());
   if (!model.ok()) return model.status();
   Result<ValidRequest> valid = ValidateRequest((*model)->config(), (*message)->ToWire());
   if (!valid.ok()) {
     (*model)->statistics().RecordFailure(Failure::kBadRequest, environment_.clock.Now() - arrival_);
-    return valid.status().WithPrefix(RequestPrefix(proto.id()));
+    return valid.status().WithPrefix(RequestPrefix((*message)->id()));
   }
   if (given_up_) {  // while its body was on the way
     (*model)->statistics().RecordFailure(Failure::kCancelled, environment_.clock.Now() - arrival_);
@@ -99,7 +99,7 @@ Status InferCall::Submit() {
 }
 
 void InferCall::SubmitTo(const ModelHandle& model, std::shared_ptr<InferMessage> message, ValidRequest valid) {
-  AnswerPlan plan{model, message->proto().id(), valid.outputs, std::move(valid.top_classes)};
+  AnswerPlan plan{model, std::string(message->id()), valid.outputs, std::move(valid.top_classes)};
   auto request = std::make_unique<InferRequest>([this, plan = std::move(plan)](Result<InferResponse> result) {
     if (!result.ok()) return Fail(result.status().WithPrefix(RequestPrefix(plan.id)));
     if (given_up_) {
