@@ -56,8 +56,9 @@ class ModelRepository {
     std::map<std::string, Backend*> backends;  // by platform
     Clock& clock;
     CompletionPool& completions;
-    ExpiryTimer* timer = nullptr;    // without it what waits expires only when an instance asks for a batch
-    ServerBudget* budget = nullptr;  // without it each model's queue has its own bounds alone
+    ExpiryTimer* timer = nullptr;     // without it what waits expires only when an instance asks for a batch
+    ServerBudget* budget = nullptr;   // without it each model's queue has its own bounds alone
+    OutputMemory* outputs = nullptr;  // without it nobody counts what outputs hold
   };
 
   ModelRepository(Options options, Environment environment, Callbacks callbacks);

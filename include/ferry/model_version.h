@@ -15,6 +15,7 @@ namespace ferry {
 
 class CompletionPool;
 class Instance;
+class OutputMemory;
 class ResponseOrder;
 
 // ModelVersion is one version of a model at work: its queue, its instances with their threads, its statistics.
@@ -32,6 +33,7 @@ class ModelVersion {
     const std::atomic<bool>& stopping;
     ExpiryTimer* timer = nullptr;
     ServerBudget* budget = nullptr;
+    OutputMemory* outputs = nullptr;
   };
   struct Options {
     std::string path;   // the model file

@@ -30,6 +30,9 @@ struct ServerOptions {
   int64_t max_queue_bytes = int64_t{1} << 30;
   int64_t max_server_queue_size = 65536;
   int64_t max_server_queue_bytes = int64_t{4} << 30;
+  int64_t max_inflight_calls = 16384;
+  int64_t max_inflight_bytes = int64_t{2} << 30;
+  int64_t max_held_output_bytes = int64_t{256} << 20;
   std::chrono::seconds warmup_budget{30};
   std::chrono::seconds exit_timeout{30};
 };

@@ -37,6 +37,14 @@ enum class Failure {
 };
 inline constexpr int kFailures = 9;
 
+// Why an infer call was refused before it was known which model it is for.
+enum class Refusal {
+  kStopping,  // the server is being stopped
+  kCalls,     // too many calls are in flight
+  kBytes,     // their messages have too many bytes
+};
+inline constexpr int kRefusals = 3;
+
 // The same in the words of Triton's metric nv_inference_request_failure.
 enum class FailureReason { kRejected, kCanceled, kBackend, kOther };
 inline constexpr int kFailureReasons = 4;

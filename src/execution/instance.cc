@@ -157,6 +157,7 @@ void Instance::Fail(const Batch& batch, Failure failure, const Status& status) {
 }
 
 void Instance::Deliver(Batch batch, std::vector<Tensor> outputs) {
+  if (parts_.outputs != nullptr) parts_.outputs->Track(&outputs);
   if (batch.requests.size() == 1 && TotalBytes(outputs) <= kSmallReply) {
     return CompleteAll(parts_.config, batch, outputs);
   }

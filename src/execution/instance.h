@@ -8,6 +8,7 @@
 
 #include "execution/batch_buffer.h"
 #include "execution/completion_pool.h"
+#include "execution/output_memory.h"
 #include "execution/warmup.h"
 #include "ferry/backend.h"
 #include "ferry/batcher.h"
@@ -27,6 +28,7 @@ class Instance {
     Batcher& batcher;
     ModelStatistics& statistics;
     CompletionPool& completions;
+    OutputMemory* outputs;  // null: nobody counts
     Clock& clock;
     const std::atomic<bool>& stopping;
     Duration warmup_budget;

@@ -71,6 +71,7 @@ Status ModelVersion::Start(Backend& backend) {
                               batcher_,
                               statistics_,
                               environment_.completions,
+                              environment_.outputs,
                               environment_.clock,
                               environment_.stopping,
                               options_.warmup_budget};

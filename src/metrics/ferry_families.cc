@@ -28,9 +28,10 @@ const std::vector<ValueFamily>& Values() {
   return families;
 }
 
-// Names of Failure and of DispatchReason.
+// Names of Failure, Refusal and DispatchReason.
 constexpr const char* kFailureNames[kFailures] = {"bad_request", "queue_full", "queue_bytes", "server_full", "timeout",
                                                   "deadline",    "cancelled",  "stopping",    "model"};
+constexpr const char* kRefusalNames[kRefusals] = {"stopping", "calls", "bytes"};
 constexpr const char* kDispatchNames[kDispatchReasons] = {"full", "preferred", "cannot_grow", "delay", "idle"};
 
 ClientMetric Histogram(const ModelMetrics& model, double sum) {
@@ -74,14 +75,24 @@ MetricFamily HistogramFamily(const char* name, const char* help, ClientMetric (*
 
 }  // namespace
 
-MetricFamily RefusedFamily(const ServerMetrics& server) {
-  ClientMetric metric;
-  metric.label = {{"reason", "stopping"}};
-  metric.counter.value = static_cast<double>(server.refused_while_stopping);
-  return {"ferry_calls_refused_total",
-          "Infer calls refused before it was known which model they are for",
-          MetricType::Counter,
-          {metric}};
+std::vector<MetricFamily> ServerFamilies(const ServerMetrics& server) {
+  MetricFamily refused{"ferry_calls_refused_total",
+                       "Infer calls refused before it was known which model they are for",
+                       MetricType::Counter,
+                       {}};
+  for (size_t i = 0; i < kRefusals; ++i) {
+    ClientMetric& metric = refused.metric.emplace_back();
+    metric.label = {{"reason", kRefusalNames[i]}};
+    metric.counter.value = static_cast<double>(server.refused[i]);
+  }
+  const auto gauge = [](const char* name, const char* help, int64_t value) {
+    ClientMetric metric;
+    metric.gauge.value = static_cast<double>(value);
+    return MetricFamily{name, help, MetricType::Gauge, {metric}};
+  };
+  return {refused, gauge("ferry_calls_in_flight", "Infer calls that have no answer yet", server.calls),
+          gauge("ferry_call_bytes_in_flight", "Bytes of the messages of those calls", server.call_bytes),
+          gauge("ferry_output_bytes_held", "Bytes of outputs that are still being sent", server.output_bytes)};
 }
 
 std::vector<MetricFamily> FerryFamilies(std::span<const ModelMetrics> models) {

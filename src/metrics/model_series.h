@@ -37,7 +37,7 @@ std::vector<prometheus::ClientMetric::Label> LabelsOf(const ModelMetrics& model)
 // The families that PrometheusText() puts together.
 std::vector<prometheus::MetricFamily> TritonFamilies(std::span<const ModelMetrics> models);
 std::vector<prometheus::MetricFamily> FerryFamilies(std::span<const ModelMetrics> models);
-prometheus::MetricFamily RefusedFamily(const ServerMetrics& server);
+std::vector<prometheus::MetricFamily> ServerFamilies(const ServerMetrics& server);
 
 }  // namespace ferry
 

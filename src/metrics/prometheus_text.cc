@@ -12,7 +12,7 @@ namespace ferry {
 std::string PrometheusText(const ServerMetrics& server, std::span<const ModelMetrics> models) {
   std::vector<prometheus::MetricFamily> families = TritonFamilies(models);
   std::ranges::move(FerryFamilies(models), std::back_inserter(families));
-  families.push_back(RefusedFamily(server));
+  std::ranges::move(ServerFamilies(server), std::back_inserter(families));
   return prometheus::TextSerializer().Serialize(families);
 }
 

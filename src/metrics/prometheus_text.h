@@ -1,6 +1,7 @@
 #ifndef FERRY_METRICS_PROMETHEUS_TEXT_H_
 #define FERRY_METRICS_PROMETHEUS_TEXT_H_
 
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -21,7 +22,10 @@ struct ModelMetrics {
 
 // What is counted for the server as a whole.
 struct ServerMetrics {
-  uint64_t refused_while_stopping = 0;  // infer calls, before it was known which model they are for
+  std::array<uint64_t, kRefusals> refused{};  // infer calls, before it was known which model they are for
+  int64_t calls = 0;                          // infer calls in flight
+  int64_t call_bytes = 0;                     // of their messages
+  int64_t output_bytes = 0;                   // of outputs that are still being sent
 };
 
 // Triton's nv_inference_* families and Ferry's own ferry_* in Prometheus' text format, from the same snapshots that the

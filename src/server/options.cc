@@ -110,6 +110,17 @@ void AddOtherFlags(CLI::App& app, ServerOptions& options, Numbers& numbers) {
                  "Bytes of input of all models that may wait")
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
+  app.add_option("--max-inflight-calls", options.max_inflight_calls, "Infer calls without an answer; more are refused")
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
+  app.add_option("--max-inflight-bytes", options.max_inflight_bytes,
+                 "Bytes of the messages of those calls; what is more is refused, if possible unread")
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
+  app.add_option("--max-held-output-bytes", options.max_held_output_bytes,
+                 "Bytes of outputs that may be held for clients that read slowly; beyond it answers are copied")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
   app.add_option("--warmup-budget-secs", numbers.warmup_seconds,
                  "Seconds that a model may spend on warming batch sizes before it is ready")
       ->check(CLI::Range(int64_t{0}, int64_t{86400}))

@@ -9,6 +9,7 @@
 #include "batching/expiry_timer.h"
 #include "batching/server_budget.h"
 #include "execution/completion_pool.h"
+#include "execution/output_memory.h"
 #include "ferry/clock.h"
 #include "ferry/model_repository.h"
 #include "frontend/admission.h"
@@ -42,7 +43,8 @@ GrpcServer::Options GrpcOptions(const ServerOptions& options, int cores) {
           options.server_id,    options.strict_readiness};
 }
 
-std::string MetricsText(const Admission& admission, const ModelRepository& repository, TimePoint now) {
+std::string MetricsText(const Admission& admission, const OutputMemory& outputs, const ModelRepository& repository,
+                        TimePoint now) {
   std::vector<ModelMetrics> models;
   for (const ModelHandle& model : repository.ReadyModels()) {
     const TimePoint oldest = model->OldestApprox().value_or(now);
@@ -50,7 +52,7 @@ std::string MetricsText(const Admission& admission, const ModelRepository& repos
                       model->statistics().Snapshot(), model->PendingApprox(),
                       std::max(now - oldest, Duration::zero())});
   }
-  return PrometheusText({admission.refused()}, models);
+  return PrometheusText({admission.refused(), admission.calls(), admission.bytes(), outputs.held()}, models);
 }
 
 }  // namespace
@@ -63,14 +65,16 @@ struct Server::Parts {
         backend(MakeTorchScriptBackend()),
         timer(clock),
         budget(BudgetLimits(options)),
+        outputs(options.max_held_output_bytes),
         completions(kCompletionThreads),
+        admission({options.max_inflight_calls, options.max_inflight_bytes}),
         repository(RepositoryOptions(options, cores),
-                   {{{"pytorch_libtorch", backend.get()}}, clock, completions, &timer, &budget},
+                   {{{"pytorch_libtorch", backend.get()}}, clock, completions, &timer, &budget, &outputs},
                    {[this](const std::string& model, bool ready) { grpc.SetModelServing(model, ready); },
                     [this] { OnLoaded(); }}),
-        grpc(GrpcOptions(options, cores), repository, admission, clock),
+        grpc(GrpcOptions(options, cores), repository, admission, outputs, clock),
         metrics({options.metrics_address, options.metrics_port},
-                [this] { return MetricsText(admission, repository, clock.Now()); }) {}
+                [this] { return MetricsText(admission, outputs, repository, clock.Now()); }) {}
 
   // The repository's threads report to the gRPC server, which is destroyed before it.
   ~Parts() { repository.Stop(); }
@@ -112,6 +116,7 @@ struct Server::Parts {
   const std::unique_ptr<Backend> backend;
   ExpiryTimer timer;
   ServerBudget budget;
+  OutputMemory outputs;
   CompletionPool completions;  // its last task may hold the last handle of a model, which uses what is above
   Admission admission;
   ModelRepository repository;

@@ -296,12 +296,6 @@ def test_call_that_is_not_offered_is_unimplemented_in_a_sentence(stub, name):
     assert " " in refused(getattr(stub, name), NOT_OFFERED[name], UNIMPLEMENTED)
 
 
-def test_stream_is_unimplemented_in_a_sentence(stub):
-    with pytest.raises(grpc.RpcError) as caught:
-        next(stub.ModelStreamInfer(iter([of_rows("addone", [[1, 2, 3, 4]])]), timeout=10))
-    assert caught.value.code() == UNIMPLEMENTED and " " in caught.value.details()
-
-
 def test_b097_log_file_cannot_be_set_over_the_network(stub, tmp_path):
     message = pb.LogSettingsRequest()
     message.settings["log_file"].string_param = str(tmp_path / "canary")

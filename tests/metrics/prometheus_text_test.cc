@@ -54,7 +54,10 @@ TEST(PrometheusTextTest, CountsByReason) {
 }
 
 TEST(PrometheusTextTest, CallsRefusedBeforeTheirModelWasKnownAreTheServers) {
-  EXPECT_THAT(PrometheusText({3}, {}), HasSubstr("ferry_calls_refused_total{reason=\"stopping\"} 3\n"));
+  EXPECT_THAT(PrometheusText({{3, 4, 5}, 6, 7, 8}, {}),
+              AllOf(HasSubstr("ferry_calls_refused_total{reason=\"stopping\"} 3\n"),
+                    HasSubstr("ferry_calls_refused_total{reason=\"bytes\"} 5\n"),
+                    HasSubstr("ferry_calls_in_flight 6\n"), HasSubstr("ferry_output_bytes_held 8\n")));
 }
 
 TEST(PrometheusTextTest, BatchSizesAreAHistogram) {

@@ -185,17 +185,4 @@ ServerUnaryReactor* ControlService::LogSettings(CallbackServerContext* context, 
   return Finish(context, UnimplementedError("log settings are given by flags and cannot be changed over the network"));
 }
 
-grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>*
-ControlService::ModelStreamInfer(CallbackServerContext*) {
-  class Refusal final
-      : public grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse> {
-   public:
-    Refusal() {
-      Finish(ToGrpc(UnimplementedError("ModelStreamInfer is not supported by this server; use ModelInfer")));
-    }
-    void OnDone() override { delete this; }
-  };
-  return new Refusal;
-}
-
 }  // namespace ferry

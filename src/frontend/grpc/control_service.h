@@ -28,14 +28,15 @@ template <class Base>
 using CudaMemoryMethods = Methods::WithCallbackMethod_CudaSharedMemoryStatus<
     Methods::WithCallbackMethod_CudaSharedMemoryRegister<Methods::WithCallbackMethod_CudaSharedMemoryUnregister<Base>>>;
 template <class Base>
-using SettingMethods = Methods::WithCallbackMethod_TraceSetting<
-    Methods::WithCallbackMethod_LogSettings<Methods::WithCallbackMethod_ModelStreamInfer<Base>>>;
-// ModelInfer is not among them: it is left to the generic service, see InferCall.
-using ControlMethods = HealthMethods<MetadataMethods<RepositoryMethods<
-    SystemMemoryMethods<CudaMemoryMethods<SettingMethods<Methods::WithGenericMethod_ModelInfer<Methods::Service>>>>>>>;
+using SettingMethods = Methods::WithCallbackMethod_TraceSetting<Methods::WithCallbackMethod_LogSettings<Base>>;
+template <class Base>
+using GenericMethods = Methods::WithGenericMethod_ModelInfer<Methods::WithGenericMethod_ModelStreamInfer<Base>>;
+// The infer methods are left to the generic service, see InferCall and InferStream.
+using ControlMethods = HealthMethods<MetadataMethods<
+    RepositoryMethods<SystemMemoryMethods<CudaMemoryMethods<SettingMethods<GenericMethods<Methods::Service>>>>>>>;
 }  // namespace internal
 
-// ControlService answers every method of inference.GRPCInferenceService but ModelInfer, on gRPC's own callback threads.
+// ControlService answers every method of inference.GRPCInferenceService but the infer methods, on gRPC's own callback threads.
 // Errors are those of Triton.
 //
 // Threading: thread-safe; no method blocks.
@@ -105,8 +106,6 @@ class ControlService final : public internal::ControlMethods {
   grpc::ServerUnaryReactor* LogSettings(grpc::CallbackServerContext* context,
                                         const inference::LogSettingsRequest* request,
                                         inference::LogSettingsResponse* response) override;
-  grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>* ModelStreamInfer(
-      grpc::CallbackServerContext* context) override;
 
  private:
   const Options options_;

@@ -12,12 +12,15 @@
 #include "base/strings.h"
 #include "frontend/grpc/control_service.h"
 #include "frontend/grpc/infer_call.h"
+#include "frontend/grpc/infer_stream.h"
 
 namespace ferry {
 
 namespace {
 
 constexpr char kService[] = "inference.GRPCInferenceService";
+constexpr std::string_view kModelInfer = "/inference.GRPCInferenceService/ModelInfer";
+constexpr std::string_view kModelStreamInfer = "/inference.GRPCInferenceService/ModelStreamInfer";
 // Calls that each queue is ready to take at once; gRPC holds back what comes beyond until one of these has its headers.
 constexpr int kAcceptingCalls = 32;
 // Of one connection. Bounds what gRPC buffers for a client that sends without end; the rest waits in the client.
@@ -40,17 +43,26 @@ void SetTransportOptions(const GrpcServer::Options& options, grpc::ServerBuilder
 void RunEvents(grpc::ServerCompletionQueue* queue) {
   void* tag = nullptr;
   bool ok = false;
-  while (queue->Next(&tag, &ok)) static_cast<InferCall::Event*>(tag)->Run(ok);
+  while (queue->Next(&tag, &ok)) static_cast<CallEvent*>(tag)->Run(ok);
 }
 
 }  // namespace
 
 struct GrpcServer::Parts {
-  Parts(Options o, const ModelRepository& repository, Admission& admission_, Clock& clock)
+  Parts(Options o, const ModelRepository& repository, Admission& admission_, OutputMemory& outputs, Clock& clock)
       : options(std::move(o)),
         admission(admission_),
         control({options.server_id, options.strict_readiness}, repository, admission),
-        environment{generic, repository, admission, clock} {}
+        infer(repository, outputs, clock),
+        serve([this](std::unique_ptr<GrpcCall> call) { Serve(std::move(call)); }) {}
+
+  void Serve(std::unique_ptr<GrpcCall> call) {
+    const std::string& method = call->context.method();
+    if (method == kModelInfer) return InferCall::Serve(infer, admission, std::move(call));
+    if (method == kModelStreamInfer) return InferStream::Serve(infer, admission, std::move(call));
+    const Status unknown = UnimplementedError(StrCat("method ", Quoted(method), " does not exist"));
+    InferCall::Refuse(infer, admission, std::move(call), unknown);
+  }
 
   const Options options;
   Admission& admission;
@@ -58,15 +70,17 @@ struct GrpcServer::Parts {
   Mutex serving_mutex;
   ControlService control;
   grpc::AsyncGenericService generic;
-  InferCallEnvironment environment;
+  InferService infer;
+  const ServeCall serve;
   int port = 0;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
   std::unique_ptr<grpc::Server> server;
   std::vector<std::thread> threads;
 };
 
-GrpcServer::GrpcServer(Options options, const ModelRepository& repository, Admission& admission, Clock& clock)
-    : parts_(std::make_unique<Parts>(std::move(options), repository, admission, clock)) {}
+GrpcServer::GrpcServer(Options options, const ModelRepository& repository, Admission& admission, OutputMemory& outputs,
+                       Clock& clock)
+    : parts_(std::make_unique<Parts>(std::move(options), repository, admission, outputs, clock)) {}
 
 GrpcServer::~GrpcServer() { Stop(Duration::zero()); }
 
@@ -89,7 +103,7 @@ Status GrpcServer::Start() {
   }
   UpdateServing();
   for (const auto& queue : parts.queues) {
-    for (int i = 0; i < kAcceptingCalls; ++i) InferCall::Accept(parts.environment, queue.get());
+    for (int i = 0; i < kAcceptingCalls; ++i) AcceptCalls(parts.generic, queue.get(), parts.serve);
     parts.threads.emplace_back(RunEvents, queue.get());
   }
   return Status();

@@ -4,29 +4,31 @@
 #include <memory>
 #include <string>
 
+#include "execution/output_memory.h"
 #include "ferry/clock.h"
 #include "ferry/model_repository.h"
 #include "frontend/admission.h"
 
 namespace ferry {
 
-// GrpcServer is the gRPC door: ModelInfer on completion queues with threads of its own, the other methods as callbacks,
+// GrpcServer is the gRPC door: ModelInfer and ModelStreamInfer on completion queues with threads of their own, the other methods as callbacks,
 // health and reflection. No gRPC type shows here.
 //
 // Threading: Start(), CloseCalls() and Stop() by the owner; SetModelServing() and UpdateServing() from any thread.
-// Ownership: borrows the repository, the admission and the clock.
+// Ownership: borrows the repository, the admission, the memory of outputs and the clock.
 class GrpcServer {
  public:
   struct Options {
     std::string address = "0.0.0.0";
     int port = 8001;                    // 0: any free one, see port()
-    int infer_threads = 1;              // completion queues for ModelInfer, with a thread each
+    int infer_threads = 1;              // completion queues for infer calls, with a thread each
     int max_message_bytes = 256 << 20;  // of one message, after decompression
     std::string server_id = "ferry";
     bool strict_readiness = true;
   };
 
-  GrpcServer(Options options, const ModelRepository& repository, Admission& admission, Clock& clock);
+  GrpcServer(Options options, const ModelRepository& repository, Admission& admission, OutputMemory& outputs,
+             Clock& clock);
   ~GrpcServer();
 
   // UNAVAILABLE when the port cannot be had, also when another server has it.
