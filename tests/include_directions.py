@@ -12,13 +12,15 @@ ALLOWED = {
     "batching": ["metrics", "base"],
     "execution": ["batching", "metrics", "base"],
     "repository": ["execution", "batching", "metrics", "base"],
+    "device": ["base"],
     "backend": ["base"],
     "frontend": ["repository", "execution", "batching", "metrics", "base"],
-    "server": ["frontend", "backend", "repository", "execution", "batching", "metrics", "base"],
+    "server": ["frontend", "backend", "device", "repository", "execution", "batching", "metrics", "base"],
 }
 # Libraries by the folders that may include them.
 LIBRARIES = {
     r"(torch|ATen|c10)/": ["backend"],
+    r"cuda": ["device"],
     r"grpc": ["frontend"],
     r"(boost/|simdjson)": ["frontend"],
     r"google/protobuf/": ["repository", "frontend"],
