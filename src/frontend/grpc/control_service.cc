@@ -9,23 +9,13 @@ namespace ferry {
 
 namespace {
 
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
+grpc::Status Unimplemented(const char* message) { return ToGrpc(UnimplementedError(message)); }
 
-ServerUnaryReactor* Finish(CallbackServerContext* context, const Status& status = Status()) {
-  ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
-ServerUnaryReactor* NoSharedMemory(CallbackServerContext* context) {
-  return Finish(context, UnimplementedError("shared memory is not supported by this server"));
-}
+grpc::Status NoSharedMemory() { return Unimplemented("shared memory is not supported by this server"); }
 
 // Triton's answer when the model control mode is not "explicit".
-ServerUnaryReactor* NoModelControl(CallbackServerContext* context) {
-  return Finish(context,
-                UnavailableError("explicit model load / unload is not allowed: models are loaded at start only"));
+grpc::Status NoModelControl() {
+  return ToGrpc(UnavailableError("explicit model load / unload is not allowed: models are loaded at start only"));
 }
 
 // ModelStatistics, unlike the other methods, answers INVALID_ARGUMENT for whatever model it has no statistics of.
@@ -47,142 +37,134 @@ bool ControlService::Ready() const {
   return options_.strict_readiness ? repository_.AllReady() : repository_.Loaded();
 }
 
-ServerUnaryReactor* ControlService::ServerLive(CallbackServerContext* context, const inference::ServerLiveRequest*,
-                                               inference::ServerLiveResponse* response) {
+grpc::Status ControlService::ServerLive(grpc::ServerContext*, const inference::ServerLiveRequest*,
+                                        inference::ServerLiveResponse* response) {
   response->set_live(true);
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::ServerReady(CallbackServerContext* context, const inference::ServerReadyRequest*,
-                                                inference::ServerReadyResponse* response) {
+grpc::Status ControlService::ServerReady(grpc::ServerContext*, const inference::ServerReadyRequest*,
+                                         inference::ServerReadyResponse* response) {
   response->set_ready(Ready());
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::ModelReady(CallbackServerContext* context,
-                                               const inference::ModelReadyRequest* request,
-                                               inference::ModelReadyResponse* response) {
+grpc::Status ControlService::ModelReady(grpc::ServerContext*, const inference::ModelReadyRequest* request,
+                                        inference::ModelReadyResponse* response) {
   const Result<ModelHandle> model = repository_.Find(request->name(), request->version());
-  if (!model.ok()) return Finish(context, model.status());
+  if (!model.ok()) return ToGrpc(model.status());
   response->set_ready(!admission_.closed());
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::ServerMetadata(CallbackServerContext* context,
-                                                   const inference::ServerMetadataRequest*,
-                                                   inference::ServerMetadataResponse* response) {
+grpc::Status ControlService::ServerMetadata(grpc::ServerContext*, const inference::ServerMetadataRequest*,
+                                            inference::ServerMetadataResponse* response) {
   response->set_name(options_.server_id);
   response->set_version(std::string(kVersion));
   for (const char* extension : kExtensions) response->add_extensions(extension);
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::ModelMetadata(CallbackServerContext* context,
-                                                  const inference::ModelMetadataRequest* request,
-                                                  inference::ModelMetadataResponse* response) {
+grpc::Status ControlService::ModelMetadata(grpc::ServerContext*, const inference::ModelMetadataRequest* request,
+                                           inference::ModelMetadataResponse* response) {
   const Result<ModelHandle> model = repository_.Find(request->name(), request->version());
-  if (!model.ok()) return Finish(context, model.status());
+  if (!model.ok()) return ToGrpc(model.status());
   FillMetadata((*model)->config(), repository_.ReadyVersions(request->name()), response);
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::ModelConfig(CallbackServerContext* context,
-                                                const inference::ModelConfigRequest* request,
-                                                inference::ModelConfigResponse* response) {
+grpc::Status ControlService::ModelConfig(grpc::ServerContext*, const inference::ModelConfigRequest* request,
+                                         inference::ModelConfigResponse* response) {
   const Result<ModelHandle> model = repository_.Find(request->name(), request->version());
-  if (!model.ok()) return Finish(context, model.status());
+  if (!model.ok()) return ToGrpc(model.status());
   response->mutable_config()->ParseFromString((*model)->config().serialized);
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::ModelStatistics(CallbackServerContext* context,
-                                                    const inference::ModelStatisticsRequest* request,
-                                                    inference::ModelStatisticsResponse* response) {
+grpc::Status ControlService::ModelStatistics(grpc::ServerContext*, const inference::ModelStatisticsRequest* request,
+                                             inference::ModelStatisticsResponse* response) {
   if (request->name().empty()) {
     for (const ModelHandle& model : repository_.ReadyModels()) FillStatistics(*model, response->add_model_stats());
-    return Finish(context);
+    return grpc::Status::OK;
   }
   if (request->version().empty()) {
     // Every version that is ready; the look-up is for its error.
     const Result<ModelHandle> any = repository_.Find(request->name(), "");
-    if (!any.ok()) return Finish(context, AsStatisticsError(any.status()));
+    if (!any.ok()) return ToGrpc(AsStatisticsError(any.status()));
     for (const ModelHandle& model : repository_.ReadyModels()) {
       if (model->config().name == request->name()) FillStatistics(*model, response->add_model_stats());
     }
-    return Finish(context);
+    return grpc::Status::OK;
   }
   const Result<ModelHandle> model = repository_.Find(request->name(), request->version());
-  if (!model.ok()) return Finish(context, AsStatisticsError(model.status()));
+  if (!model.ok()) return ToGrpc(AsStatisticsError(model.status()));
   FillStatistics(**model, response->add_model_stats());
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::RepositoryIndex(CallbackServerContext* context,
-                                                    const inference::RepositoryIndexRequest* request,
-                                                    inference::RepositoryIndexResponse* response) {
+grpc::Status ControlService::RepositoryIndex(grpc::ServerContext*, const inference::RepositoryIndexRequest* request,
+                                             inference::RepositoryIndexResponse* response) {
   if (!request->repository_name().empty()) {
-    return Finish(context, UnimplementedError("'repository_name' specification is not supported"));
+    return Unimplemented("'repository_name' specification is not supported");
   }
   FillIndex(repository_.Index(request->ready()), response);
-  return Finish(context);
+  return grpc::Status::OK;
 }
 
-ServerUnaryReactor* ControlService::RepositoryModelLoad(CallbackServerContext* context,
-                                                        const inference::RepositoryModelLoadRequest*,
-                                                        inference::RepositoryModelLoadResponse*) {
-  return NoModelControl(context);
+grpc::Status ControlService::RepositoryModelLoad(grpc::ServerContext*, const inference::RepositoryModelLoadRequest*,
+                                                 inference::RepositoryModelLoadResponse*) {
+  return NoModelControl();
 }
 
-ServerUnaryReactor* ControlService::RepositoryModelUnload(CallbackServerContext* context,
-                                                          const inference::RepositoryModelUnloadRequest*,
-                                                          inference::RepositoryModelUnloadResponse*) {
-  return NoModelControl(context);
+grpc::Status ControlService::RepositoryModelUnload(grpc::ServerContext*, const inference::RepositoryModelUnloadRequest*,
+                                                   inference::RepositoryModelUnloadResponse*) {
+  return NoModelControl();
 }
 
-ServerUnaryReactor* ControlService::SystemSharedMemoryStatus(CallbackServerContext* context,
-                                                             const inference::SystemSharedMemoryStatusRequest*,
-                                                             inference::SystemSharedMemoryStatusResponse*) {
-  return NoSharedMemory(context);
+grpc::Status ControlService::SystemSharedMemoryStatus(grpc::ServerContext*,
+                                                      const inference::SystemSharedMemoryStatusRequest*,
+                                                      inference::SystemSharedMemoryStatusResponse*) {
+  return NoSharedMemory();
 }
 
-ServerUnaryReactor* ControlService::SystemSharedMemoryRegister(CallbackServerContext* context,
-                                                               const inference::SystemSharedMemoryRegisterRequest*,
-                                                               inference::SystemSharedMemoryRegisterResponse*) {
-  return NoSharedMemory(context);
+grpc::Status ControlService::SystemSharedMemoryRegister(grpc::ServerContext*,
+                                                        const inference::SystemSharedMemoryRegisterRequest*,
+                                                        inference::SystemSharedMemoryRegisterResponse*) {
+  return NoSharedMemory();
 }
 
-ServerUnaryReactor* ControlService::SystemSharedMemoryUnregister(CallbackServerContext* context,
-                                                                 const inference::SystemSharedMemoryUnregisterRequest*,
-                                                                 inference::SystemSharedMemoryUnregisterResponse*) {
-  return NoSharedMemory(context);
+grpc::Status ControlService::SystemSharedMemoryUnregister(grpc::ServerContext*,
+                                                          const inference::SystemSharedMemoryUnregisterRequest*,
+                                                          inference::SystemSharedMemoryUnregisterResponse*) {
+  return NoSharedMemory();
 }
 
-ServerUnaryReactor* ControlService::CudaSharedMemoryStatus(CallbackServerContext* context,
-                                                           const inference::CudaSharedMemoryStatusRequest*,
-                                                           inference::CudaSharedMemoryStatusResponse*) {
-  return NoSharedMemory(context);
+grpc::Status ControlService::CudaSharedMemoryStatus(grpc::ServerContext*,
+                                                    const inference::CudaSharedMemoryStatusRequest*,
+                                                    inference::CudaSharedMemoryStatusResponse*) {
+  return NoSharedMemory();
 }
 
-ServerUnaryReactor* ControlService::CudaSharedMemoryRegister(CallbackServerContext* context,
-                                                             const inference::CudaSharedMemoryRegisterRequest*,
-                                                             inference::CudaSharedMemoryRegisterResponse*) {
-  return NoSharedMemory(context);
+grpc::Status ControlService::CudaSharedMemoryRegister(grpc::ServerContext*,
+                                                      const inference::CudaSharedMemoryRegisterRequest*,
+                                                      inference::CudaSharedMemoryRegisterResponse*) {
+  return NoSharedMemory();
 }
 
-ServerUnaryReactor* ControlService::CudaSharedMemoryUnregister(CallbackServerContext* context,
-                                                               const inference::CudaSharedMemoryUnregisterRequest*,
-                                                               inference::CudaSharedMemoryUnregisterResponse*) {
-  return NoSharedMemory(context);
+grpc::Status ControlService::CudaSharedMemoryUnregister(grpc::ServerContext*,
+                                                        const inference::CudaSharedMemoryUnregisterRequest*,
+                                                        inference::CudaSharedMemoryUnregisterResponse*) {
+  return NoSharedMemory();
 }
 
-ServerUnaryReactor* ControlService::TraceSetting(CallbackServerContext* context, const inference::TraceSettingRequest*,
-                                                 inference::TraceSettingResponse*) {
-  return Finish(context, UnimplementedError("tracing is not supported by this server"));
+grpc::Status ControlService::TraceSetting(grpc::ServerContext*, const inference::TraceSettingRequest*,
+                                          inference::TraceSettingResponse*) {
+  return Unimplemented("tracing is not supported by this server");
 }
 
-ServerUnaryReactor* ControlService::LogSettings(CallbackServerContext* context, const inference::LogSettingsRequest*,
-                                                inference::LogSettingsResponse*) {
-  return Finish(context, UnimplementedError("log settings are given by flags and cannot be changed over the network"));
+grpc::Status ControlService::LogSettings(grpc::ServerContext*, const inference::LogSettingsRequest*,
+                                         inference::LogSettingsResponse*) {
+  return Unimplemented("log settings are given by flags and cannot be changed over the network");
 }
 
 }  // namespace ferry

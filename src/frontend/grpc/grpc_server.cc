@@ -2,7 +2,6 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -11,6 +10,7 @@
 
 #include "base/strings.h"
 #include "frontend/grpc/control_service.h"
+#include "frontend/grpc/health_service.h"
 #include "frontend/grpc/infer_call.h"
 #include "frontend/grpc/infer_stream.h"
 
@@ -21,6 +21,7 @@ namespace {
 constexpr char kService[] = "inference.GRPCInferenceService";
 constexpr std::string_view kModelInfer = "/inference.GRPCInferenceService/ModelInfer";
 constexpr std::string_view kModelStreamInfer = "/inference.GRPCInferenceService/ModelStreamInfer";
+constexpr std::string_view kHealthWatch = "/grpc.health.v1.Health/Watch";
 // Calls that each queue is ready to take at once; gRPC holds back what comes beyond until one of these has its headers.
 constexpr int kAcceptingCalls = 32;
 // Of one connection. Bounds what gRPC buffers for a client that sends without end; the rest waits in the client.
@@ -60,6 +61,7 @@ struct GrpcServer::Parts {
     const std::string& method = call->context.method();
     if (method == kModelInfer) return InferCall::Serve(infer, admission, std::move(call));
     if (method == kModelStreamInfer) return InferStream::Serve(infer, admission, std::move(call));
+    if (method == kHealthWatch) return health.ServeWatch(std::move(call));
     const Status unknown = UnimplementedError(StrCat("method ", Quoted(method), " does not exist"));
     InferCall::Refuse(infer, admission, std::move(call), unknown);
   }
@@ -71,6 +73,7 @@ struct GrpcServer::Parts {
   ControlService control;
   grpc::AsyncGenericService generic;
   InferService infer;
+  HealthService health;
   const ServeCall serve;
   int port = 0;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues;
@@ -86,7 +89,7 @@ GrpcServer::~GrpcServer() { Stop(Duration::zero()); }
 
 Status GrpcServer::Start() {
   Parts& parts = *parts_;
-  grpc::EnableDefaultHealthCheckService(true);
+  grpc::EnableDefaultHealthCheckService(false);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetTransportOptions(parts.options, &builder);
@@ -95,6 +98,7 @@ Status GrpcServer::Start() {
   const std::string address = StrCat(host, ":", parts.options.port);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &parts.port);
   builder.RegisterService(&parts.control);
+  builder.RegisterService(&parts.health);
   builder.RegisterAsyncGenericService(&parts.generic);
   for (int i = 0; i < parts.options.infer_threads; ++i) parts.queues.push_back(builder.AddCompletionQueue());
   parts.server = builder.BuildAndStart();
@@ -113,16 +117,16 @@ int GrpcServer::port() const { return parts_->port; }
 
 void GrpcServer::SetModelServing(const std::string& model, bool serving) {
   MutexLock lock(parts_->serving_mutex);
-  parts_->server->GetHealthCheckService()->SetServingStatus(model, serving && !parts_->admission.closed());
+  parts_->health.Set(model, serving && !parts_->admission.closed());
 }
 
 void GrpcServer::UpdateServing() {
   MutexLock lock(parts_->serving_mutex);
-  grpc::HealthCheckServiceInterface& health = *parts_->server->GetHealthCheckService();
-  if (parts_->admission.closed()) return health.SetServingStatus(false);  // the server and every model
+  HealthService& health = parts_->health;
+  if (parts_->admission.closed()) return health.SetAll(false);  // the server and every model
   const bool ready = parts_->control.Ready();
-  health.SetServingStatus("", ready);
-  health.SetServingStatus(kService, ready);
+  health.Set("", ready);
+  health.Set(kService, ready);
 }
 
 void GrpcServer::CloseCalls(Duration grace) {

@@ -11,7 +11,7 @@
 
 namespace ferry {
 
-// GrpcServer is the gRPC door: ModelInfer and ModelStreamInfer on completion queues with threads of their own, the other methods as callbacks,
+// GrpcServer is the gRPC door: ModelInfer and ModelStreamInfer on completion queues with threads of their own, the other methods,
 // health and reflection. No gRPC type shows here.
 //
 // Threading: Start(), CloseCalls() and Stop() by the owner; SetModelServing() and UpdateServing() from any thread.
