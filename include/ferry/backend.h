@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ferry/device.h"
 #include "ferry/model_config.h"
 #include "ferry/status.h"
 #include "ferry/tensor.h"
@@ -23,12 +24,15 @@ class ModelInstance {
   virtual ~ModelInstance() = default;
 
   // Sets what the framework keeps per thread, such as its number of worker threads.
-  virtual void BindThread() = 0;
+  // From now on the model's work is that of `stream`, which outlives the instance's runs.
+  virtual void BindThread(DeviceStream& stream) = 0;
 
   // Executes the model on `inputs`: one view for each of the configuration's ModelInputNames(), in that order, with the
   // batch extent in front where the model has one and with ModelDims() behind it, or of one extent for a ragged input; of
   // type kInvalid where an optional input is left out. Returns one tensor for each output of the
   // configuration, in its order, dense, of the configured type; shapes are the model's own and the caller checks them.
+  // On a device with memory of its own the views are there, and so are the outputs, which are complete when the stream's
+  // work is done.
   // The outputs stay as they are while their owners live, whatever later runs do; they never alias `inputs`.
   //
   // Errors: INTERNAL, the model failed (the message is the framework's, one line); RESOURCE_EXHAUSTED, out of memory;

@@ -65,7 +65,8 @@ struct Departure;
 // Guarantees: an accepted request leaves exactly once: in a batch, or refused because its time is up or its client gave it
 //             up, which no longer runs. No batch exceeds max_rows. Among requests of one shape and level the order is that
 //             of arrival; requests of different shapes never share a batch nor wait for each other's companions.
-// Threading:  thread-safe. Any thread may Submit(), Cancel() or Expire(); each instance thread calls NextBatch().
+// Threading:  thread-safe. Any thread may Submit(), Cancel() or Expire(); each instance thread calls
+//             NextBatch() and TakeComplete().
 // Blocking:   only NextBatch() blocks, until a batch is due.
 // Ownership:  takes each request and gives it away with its batch; borrows what Surroundings names.
 // Errors:     a refused request is completed at once, counted by reason:
@@ -94,6 +95,10 @@ class Batcher {
 
   // The next batch for the calling instance; nothing once closed and empty.
   std::optional<Batch> NextBatch();
+
+  // A batch that nothing can be added to, if one waits: full, of a preferred size, or whose next request does not fit. For
+  // an instance that is busy and can begin another; what may still grow is left for NextBatch(). Does not block.
+  std::optional<Batch> TakeComplete();
 
   // From now on nothing waits for companions: the server is stopping, and few will come.
   void Hurry();

@@ -55,6 +55,7 @@ class ModelRepository {
   struct Environment {
     std::map<std::string, Backend*> backends;  // by platform
     Clock& clock;
+    Device& device;  // where the models run
     CompletionPool& completions;
     ExpiryTimer* timer = nullptr;     // without it what waits expires only when an instance asks for a batch
     ServerBudget* budget = nullptr;   // without it each model's queue has its own bounds alone

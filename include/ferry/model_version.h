@@ -28,6 +28,7 @@ class ModelVersion {
   // What all model versions of a server share.
   struct Environment {
     Clock& clock;
+    Device& device;
     CompletionPool& completions;
     // Set when the server stops, so that a long warm-up ends early.
     const std::atomic<bool>& stopping;

@@ -69,7 +69,7 @@ class TorchScriptInstance final : public ModelInstance {
         binding_(binding),
         module_(std::move(module)) {}
 
-  void BindThread() override {
+  void BindThread(DeviceStream&) override {
     // The first call in a thread adopts the number that another thread has set last, so it has to come before our own.
     at::get_num_threads();
     at::set_num_threads(options_.threads);

@@ -120,6 +120,17 @@ std::optional<Batch> Batcher::NextBatch() {
   }
 }
 
+std::optional<Batch> Batcher::TakeComplete() {
+  MutexLock lock(mutex_);
+  // What has expired is left to the timer and to NextBatch(), but must not run.
+  if (queue_->NextExpiry() <= surroundings_.clock.Now()) return std::nullopt;
+  const Decision decision = DecideNow();
+  const bool complete = decision.reason == DispatchReason::kFull || decision.reason == DispatchReason::kPreferred ||
+                        decision.reason == DispatchReason::kCannotGrow;
+  if (decision.action != Decision::Action::kTake || !complete) return std::nullopt;
+  return TakeBatch(decision);
+}
+
 Batch Batcher::TakeBatch(const Decision& decision) {
   const int64_t bytes = queue_->bytes();
   Batch batch = queue_->Take(decision.requests);

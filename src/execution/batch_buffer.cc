@@ -1,7 +1,6 @@
 #include "execution/batch_buffer.h"
 
 #include <algorithm>
-#include <new>
 
 #include "base/strings.h"
 #include "execution/batch_inputs.h"
@@ -12,18 +11,8 @@ namespace ferry {
 
 namespace {
 
-// A cache line, and what vector instructions and oneDNN like.
-constexpr std::align_val_t kAlignment{64};
-
 // Of one input; as much as a full batch of a configuration may have.
 constexpr size_t kMostBytes = size_t{4} << 30;
-
-// Null when there is no memory.
-std::shared_ptr<std::byte> AllocateAligned(size_t bytes) {
-  void* memory = ::operator new(bytes, kAlignment, std::nothrow);
-  if (memory == nullptr) return nullptr;
-  return {static_cast<std::byte*>(memory), [](std::byte* block) { ::operator delete(block, kAlignment); }};
-}
 
 // Copies and returns where the next bytes go.
 std::byte* Append(std::byte* out, const BytePieces& bytes) { return PieceReader(bytes).Read(out, bytes.size()); }
@@ -45,8 +34,22 @@ std::byte* AppendPadded(std::byte* out, const InputView& rows, const Shape& padd
 
 }  // namespace
 
-BatchBuffer::BatchBuffer(const ModelConfig& config)
-    : config_(config), blocks_(config.ModelInputNames().size()), views_(blocks_.size()) {
+Status BatchBlock::Reserve(size_t bytes, const Allocate& allocate) {
+  if (memory && bytes <= capacity) return Status();
+  if (bytes > kMostBytes) {
+    return ResourceExhaustedError(StrCat("a batch buffer of ", bytes, " bytes would exceed ", kMostBytes));
+  }
+  const size_t larger = std::max({bytes, capacity * 2, size_t{64}});
+  *this = {};  // first, so that the old block and the new one are never held together
+  Result<MemoryBlock> block = allocate(larger);
+  if (!block.ok()) return block.status();
+  memory = std::move(block).value();
+  capacity = larger;
+  return Status();
+}
+
+BatchBuffer::BatchBuffer(const ModelConfig& config, Device& device)
+    : config_(config), device_(device), blocks_(config.ModelInputNames().size()), views_(blocks_.size()) {
   for (size_t i = 0; i < config.inputs.size(); ++i) {
     Shape full = config.inputs[i].dims;
     full.insert(full.begin(), config.max_rows());
@@ -55,23 +58,11 @@ BatchBuffer::BatchBuffer(const ModelConfig& config)
   }
 }
 
-Status BatchBuffer::Reserve(Block& block, size_t bytes) {
-  if (block.memory && bytes <= block.capacity) return Status();
-  if (bytes > kMostBytes) {
-    return ResourceExhaustedError(StrCat("a batch buffer of ", bytes, " bytes would exceed ", kMostBytes));
-  }
-  const size_t capacity = std::max({bytes, block.capacity * 2, size_t{64}});
-  block = {};  // first, so that the old block and the new one are never held together
-  block.memory = AllocateAligned(capacity);
-  if (!block.memory) return ResourceExhaustedError(StrCat("no memory for a batch buffer of ", capacity, " bytes"));
-  block.capacity = capacity;
-  return Status();
-}
-
 Result<std::span<std::byte>> BatchBuffer::BlockFor(size_t view, DataType type, const Shape& shape) {
   const std::optional<int64_t> bytes = ByteSize(type, shape);
   if (!bytes) return ResourceExhaustedError(StrCat("no memory for a batch of shape ", ShapeToString(shape)));
-  FERRY_RETURN_IF_ERROR(Reserve(blocks_[view], static_cast<size_t>(*bytes)));
+  FERRY_RETURN_IF_ERROR(
+      blocks_[view].Reserve(static_cast<size_t>(*bytes), [&](size_t size) { return device_.AllocateHost(size); }));
   return std::span(blocks_[view].memory.get(), static_cast<size_t>(*bytes));
 }
 

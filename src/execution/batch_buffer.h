@@ -2,10 +2,11 @@
 #define FERRY_EXECUTION_BATCH_BUFFER_H_
 
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "ferry/batcher.h"
+#include "ferry/device.h"
 #include "ferry/model_config.h"
 
 namespace ferry {
@@ -18,6 +19,17 @@ struct GatheredInputs {
   int64_t padding = 0;                  // that were added
 };
 
+// Memory that is kept from batch to batch and grows by doubling.
+struct BatchBlock {
+  MemoryBlock memory;
+  size_t capacity = 0;
+
+  using Allocate = std::function<Result<MemoryBlock>(size_t bytes)>;
+  // Makes room for so many bytes; what was in it may be lost.
+  //   RESOURCE_EXHAUSTED  there is no memory, or so much would be beyond all reason
+  Status Reserve(size_t bytes, const Allocate& allocate);
+};
+
 // BatchBuffer is where the rows of a batch lie behind each other, one aligned block for each input of the model.
 //
 // Guarantees: Gather() copies each input byte once. Rows beyond the batch's own repeat its last one. Blocks are allocated
@@ -25,7 +37,8 @@ struct GatheredInputs {
 // Threading:  one instance's thread.
 class BatchBuffer {
  public:
-  explicit BatchBuffer(const ModelConfig& config);
+  // The memory is host memory of `device`, which is borrowed.
+  BatchBuffer(const ModelConfig& config, Device& device);
 
   // Copies the inputs of `batch` for an execution of `rows` rows. The views are valid until the next call.
   // REQUIRES: the requests are of one group; `rows` is the batch's or more.
@@ -33,12 +46,6 @@ class BatchBuffer {
   Result<GatheredInputs> Gather(const Batch& batch, int64_t rows);
 
  private:
-  struct Block {
-    std::shared_ptr<std::byte> memory;
-    size_t capacity = 0;
-  };
-
-  Status Reserve(Block& block, size_t bytes);
   // The block of one of the views, large enough for a tensor of this type and shape.
   Result<std::span<std::byte>> BlockFor(size_t view, DataType type, const Shape& shape);
   Status GatherInput(const Batch& batch, size_t input, GatheredInputs* gathered);
@@ -47,7 +54,8 @@ class BatchBuffer {
   int64_t CopyRows(const Batch& batch, size_t input, const Shape& shape, std::span<std::byte> block);
 
   const ModelConfig& config_;
-  std::vector<Block> blocks_;
+  Device& device_;
+  std::vector<BatchBlock> blocks_;
   std::vector<TensorView> views_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/strings.h"
 #include "execution/batch_outputs.h"
@@ -56,7 +57,7 @@ size_t TotalBytes(std::span<const Tensor> tensors) {
 }  // namespace
 
 Instance::Instance(const Parts& parts, std::unique_ptr<ModelInstance> model, Preparation preparation)
-    : parts_(parts), model_(std::move(model)), buffer_(parts.config) {
+    : parts_(parts), model_(std::move(model)), runner_(parts.config, parts.device, *model_, parts.clock) {
   thread_ = std::thread([this, preparation = std::move(preparation)] { Main(preparation); });
 }
 
@@ -68,14 +69,31 @@ void Instance::Main(const Preparation& preparation) {
   if (serve) sizes_ = *sizes;
   warm_.set_value(std::move(sizes));
   if (!serve) return;
-  while (std::optional<Batch> batch = parts_.batcher.NextBatch()) Execute(*std::move(batch));
+  Serve();
+}
+
+void Instance::Serve() {
+  std::optional<Started> running;
+  for (;;) {
+    std::optional<Batch> batch = running ? parts_.batcher.TakeComplete() : parts_.batcher.NextBatch();
+    if (!batch && !running) return;
+    std::optional<Started> started;
+    if (batch) started = Begin(*std::move(batch));
+    if (running) Finish(*std::exchange(running, std::nullopt));
+    if (!started) continue;
+    if (runner_.Overlaps()) {
+      running = std::move(started);
+    } else {
+      Finish(*std::move(started));
+    }
+  }
 }
 
 Result<ExecutionSizes> Instance::WarmUp(const Preparation& preparation) {
   try {
     const TimePoint budget_end = parts_.clock.Now() + parts_.warmup_budget;
-    const WarmupTarget target{parts_.config, buffer_, *model_, parts_.clock, parts_.stopping};
-    model_->BindThread();
+    const WarmupTarget target{parts_.config, runner_, parts_.clock, parts_.stopping};
+    FERRY_RETURN_IF_ERROR(runner_.Prepare());
     FERRY_RETURN_IF_ERROR(RunWarmup(target, preparation.warmup, parts_.warmup_budget));
     if (preparation.sizes) return *preparation.sizes;
     return MeasureSizes(target, preparation.warmup.back(), std::min(budget_end, parts_.clock.Now() + kMeasureTime));
@@ -84,61 +102,35 @@ Result<ExecutionSizes> Instance::WarmUp(const Preparation& preparation) {
   }
 }
 
-void Instance::Execute(Batch batch) {
-  Run run = RunModel(batch);
+Instance::Started Instance::Begin(Batch batch) {
+  BatchRun run = runner_.Begin(batch, sizes_.For(batch.rows));
+  return {std::move(batch), std::move(run)};
+}
+
+void Instance::Finish(Started started) {
+  auto& [batch, run] = started;
+  runner_.End(run);
   if (run.status.ok()) return Succeed(std::move(batch), std::move(run));
-  const size_t requests = batch.requests.size();
-  if (requests == 1 || !run.divisible) return Fail(batch, Failure::kModel, run.status);
+  if (batch.requests.size() == 1 || !run.divisible) return Fail(batch, Failure::kModel, run.status);
+  Retry(std::move(batch), run.status);
+}
+
+void Instance::Retry(Batch batch, const Status& failure) {
   parts_.statistics.RecordRetry();
-  const bool out_of_memory = run.status.code() == StatusCode::kResourceExhausted;
+  const size_t requests = batch.requests.size();
+  const bool out_of_memory = failure.code() == StatusCode::kResourceExhausted;
   for (Batch& part : Split(std::move(batch), out_of_memory ? (requests + 1) / 2 : 1)) {
     // The run that failed may have taken long; what nobody waits for any more is not run again.
     if (part.requests.size() == 1 && part.requests.front()->deadline <= parts_.clock.Now()) {
       Fail(part, Failure::kDeadline, Status(StatusCode::kDeadlineExceeded, "the deadline passed in a run that failed"));
     } else {
-      Execute(std::move(part));
+      Finish(Begin(std::move(part)));
     }
   }
 }
 
-Instance::Run Instance::Failed(Status status, bool divisible) {
-  Run run;
-  run.status = std::move(status);
-  run.divisible = divisible;
-  return run;
-}
-
-Instance::Run Instance::RunModel(const Batch& batch) {
-  try {
-    return TryModel(batch);
-  } catch (const std::bad_alloc&) {
-    return Failed(ResourceExhaustedError("out of memory"), true);
-  }
-}
-
-Instance::Run Instance::TryModel(const Batch& batch) {
-  Run run;
-  run.times.start = parts_.clock.Now();
-  const Result<GatheredInputs> inputs = buffer_.Gather(batch, sizes_.For(batch.rows));
-  if (!inputs.ok()) return Failed(inputs.status(), true);
-  run.volume = {batch.rows, inputs->elements, inputs->padding};
-  run.times.input_done = parts_.clock.Now();
-  Result<std::vector<Tensor>> outputs = model_->Run(inputs->views);
-  run.times.infer_done = parts_.clock.Now();
-  if (!outputs.ok()) {
-    // Any other code says that model and configuration contradict each other, which no smaller batch mends.
-    const StatusCode code = outputs.status().code();
-    const bool divisible = code == StatusCode::kInternal || code == StatusCode::kResourceExhausted;
-    return Failed(outputs.status(), divisible);
-  }
-  run.status = CheckOutputs(parts_.config, *inputs, *outputs);
-  run.outputs = std::move(outputs).value();
-  run.times.output_done = parts_.clock.Now();
-  return run;
-}
-
 // Counted before the answers leave, so that whoever has an answer finds it counted.
-void Instance::Succeed(Batch batch, Run run) {
+void Instance::Succeed(Batch batch, BatchRun run) {
   std::vector<RequestTimes> requests;
   requests.reserve(batch.requests.size());
   for (const auto& request : batch.requests) {

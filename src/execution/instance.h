@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "execution/batch_buffer.h"
+#include "execution/batch_runner.h"
 #include "execution/completion_pool.h"
 #include "execution/output_memory.h"
 #include "execution/warmup.h"
@@ -17,7 +17,9 @@
 namespace ferry {
 
 // Instance is one instance of a model with its thread, which lives as long as the instance: it warms up, then pulls
-// batches, runs them and hands their outputs over until the batcher is closed and empty.
+// batches, runs them and hands their outputs over until the batcher is closed and empty. Where the device lets runs
+// overlap, a batch that cannot grow any more is begun while the one before it computes; any other is chosen as late as it
+// can be, when the instance is free.
 //
 // Guarantees: each request of a pulled batch is completed exactly once, whatever the model does.
 // Blocking:   the destructor waits for the thread: close the batcher first.
@@ -25,6 +27,7 @@ class Instance {
  public:
   struct Parts {
     const ModelConfig& config;
+    Device& device;
     Batcher& batcher;
     ModelStatistics& statistics;
     CompletionPool& completions;
@@ -49,29 +52,26 @@ class Instance {
  private:
   void Main(const Preparation& preparation);
   Result<ExecutionSizes> WarmUp(const Preparation& preparation);
-  // One run of the model, with the times that it took.
-  struct Run {
-    Status status;
-    std::vector<Tensor> outputs;
-    BatchVolume volume;
-    BatchTimes times;
-    bool divisible = false;  // it failed as it may for the sake of one request, or of the size of the batch
+  // A batch that has been begun.
+  struct Started {
+    Batch batch;
+    BatchRun run;
   };
 
   // Answers the whole batch, whatever the model does. A batch that throws is run again request by request, so that a bad
   // request harms nobody else; one that runs out of memory is run again in halves. Each request fails once at most alone.
-  void Execute(Batch batch);
-  Run RunModel(const Batch& batch);
-  Run TryModel(const Batch& batch);
-  static Run Failed(Status status, bool divisible);
-  void Succeed(Batch batch, Run run);
+  void Finish(Started started);
+  void Serve();
+  Started Begin(Batch batch);
+  void Retry(Batch batch, const Status& failure);
+  void Succeed(Batch batch, BatchRun run);
   void Fail(const Batch& batch, Failure failure, const Status& status);
   void Deliver(Batch batch, std::vector<Tensor> outputs);
 
   const Parts parts_;
   const std::unique_ptr<ModelInstance> model_;
-  BatchBuffer buffer_;
-  ExecutionSizes sizes_;  // the thread's own, as is the buffer
+  BatchRunner runner_;
+  ExecutionSizes sizes_;  // the thread's own, as is the runner
   std::promise<Result<ExecutionSizes>> warm_;
   std::thread thread_;
 };

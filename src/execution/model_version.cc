@@ -68,6 +68,7 @@ Status ModelVersion::Start(Backend& backend) {
   if (!model.ok()) return model.status();
   model_ = std::move(model).value();
   const Instance::Parts parts{config_,
+                              environment_.device,
                               batcher_,
                               statistics_,
                               environment_.completions,

@@ -135,17 +135,13 @@ struct Outcome {
 };
 
 Outcome RunOnce(const WarmupTarget& target, const WarmupRun& run) {
-  const Batch batch = MakeBatch(target.config, run);
-  const Result<GatheredInputs> inputs = target.buffer.Gather(batch, run.rows);
-  if (!inputs.ok()) return {inputs.status()};
-  const Result<std::vector<Tensor>> outputs = target.model.Run(inputs->views);
-  if (!outputs.ok()) {
-    return {outputs.status(), outputs.status().code() == StatusCode::kInvalidArgument};
-  }
-  Status checked = CheckOutputs(target.config, *inputs, *outputs);
+  BatchRun ran = target.runner.Begin(MakeBatch(target.config, run), run.rows);
+  target.runner.End(ran);
+  if (ran.status.code() == StatusCode::kInvalidArgument) return {ran.status, true};
   // A made-up extent of 1 may lead to other outputs than real traffic; a fixed shape with one row may not.
-  const bool contradiction = !checked.ok() && run.rows == 1 && !target.config.HasVariableInput();
-  return {std::move(checked), contradiction};
+  const bool contradiction =
+      !ran.status.ok() && ran.unfit_outputs && run.rows == 1 && !target.config.HasVariableInput();
+  return {std::move(ran.status), contradiction};
 }
 
 }  // namespace

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "execution/batch_buffer.h"
+#include "execution/batch_runner.h"
 #include "execution/execution_sizes.h"
-#include "ferry/backend.h"
 #include "ferry/clock.h"
 #include "ferry/model_config.h"
 
@@ -24,8 +23,7 @@ struct WarmupRun {
 // The instance that is warmed, on its own thread.
 struct WarmupTarget {
   const ModelConfig& config;
-  BatchBuffer& buffer;
-  ModelInstance& model;
+  BatchRunner& runner;
   Clock& clock;
   const std::atomic<bool>& stopping;  // set when the server stops
 };

@@ -148,8 +148,9 @@ void ModelRepository::LoadLoop() {
 void ModelRepository::Load(const LoadJob& job) {
   const std::string path = StrCat(job.config.directory, "/", job.version, "/", job.config.default_model_filename);
   const TimePoint start = environment_.clock.Now();
-  const ModelVersion::Environment environment{environment_.clock, environment_.completions, stopping_,
-                                              environment_.timer, environment_.budget,      environment_.outputs};
+  const ModelVersion::Environment environment{environment_.clock,  environment_.device, environment_.completions,
+                                              stopping_,           environment_.timer,  environment_.budget,
+                                              environment_.outputs};
   auto version =
       std::make_shared<ModelVersion>(job.config, job.version, environment,
                                      ModelVersion::Options{path, job.threads, options_.queue, options_.warmup_budget});

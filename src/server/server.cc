@@ -63,13 +63,14 @@ struct Server::Parts {
       : options(std::move(o)),
         cores(AvailableCores()),
         backend(MakeTorchScriptBackend()),
+        host(MakeHostDevice()),
         timer(clock),
         budget(BudgetLimits(options)),
         outputs(options.max_held_output_bytes),
         completions(kCompletionThreads),
         admission({options.max_inflight_calls, options.max_inflight_bytes}),
         repository(RepositoryOptions(options, cores),
-                   {{{"pytorch_libtorch", backend.get()}}, clock, completions, &timer, &budget, &outputs},
+                   {{{"pytorch_libtorch", backend.get()}}, clock, *host, completions, &timer, &budget, &outputs},
                    {[this](const std::string& model, bool ready) { grpc.SetModelServing(model, ready); },
                     [this] { OnLoaded(); }}),
         grpc(GrpcOptions(options, cores), repository, admission, outputs, clock),
@@ -114,6 +115,7 @@ struct Server::Parts {
   std::function<void()> failed;
   SystemClock clock;
   const std::unique_ptr<Backend> backend;
+  const std::unique_ptr<Device> host;
   ExpiryTimer timer;
   ServerBudget budget;
   OutputMemory outputs;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "support/host_device.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
@@ -50,7 +51,7 @@ class TorchScriptBackendTest : public ::testing::Test {
     if (!model.ok()) return model.status();
     model_ = std::move(model).value();
     instance_ = std::move(model_->CreateInstance()).value();
-    instance_->BindThread();
+    instance_->BindThread(*stream_);
     return Status();
   }
 
@@ -69,6 +70,7 @@ class TorchScriptBackendTest : public ::testing::Test {
   std::vector<std::vector<float>> rows_;
   std::unique_ptr<Backend> backend_ = MakeTorchScriptBackend();
   std::unique_ptr<BackendModel> model_;
+  const std::unique_ptr<DeviceStream> stream_ = Host().CreateStream().value();
   std::unique_ptr<ModelInstance> instance_;
 };
 

@@ -86,6 +86,31 @@ TEST_F(BatcherTest, AFullBatchLeavesBeforeTheDelay) {
 }
 
 // When one instance leaves with a full batch, its timer must not leave with it.
+TEST_F(BatcherTest, ABusyInstanceTakesOnlyWhatCannotGrow) {
+  Batcher batcher(Limits(4), {}, {clock_, statistics_});
+  EXPECT_FALSE(batcher.TakeComplete());
+  batcher.Submit(MakeRows(3, 4).request);
+  EXPECT_FALSE(batcher.TakeComplete());
+  batcher.Submit(MakeRows(2, 4).request);  // does not fit
+  EXPECT_EQ(batcher.TakeComplete()->rows, 3);
+  EXPECT_FALSE(batcher.TakeComplete());
+  batcher.Submit(MakeRows(2, 4).request);
+  EXPECT_EQ(batcher.TakeComplete()->rows, 4);
+}
+
+TEST_F(BatcherTest, ABusyInstanceDoesNotTakeWhatHasExpired) {
+  Batcher batcher(Limits(2), {}, {clock_, statistics_});
+  TestRequest late = MakeRows(1, 4);
+  late.request->deadline = clock_.Now() + milliseconds(1);
+  batcher.Submit(std::move(late.request));
+  batcher.Submit(MakeRows(1, 4).request);
+  clock_.AdvanceBy(milliseconds(1));
+  EXPECT_FALSE(batcher.TakeComplete());
+  batcher.Expire();
+  batcher.Submit(MakeRows(1, 4).request);
+  EXPECT_EQ(batcher.TakeComplete()->rows, 2);
+}
+
 TEST_F(BatcherTest, ARequestLeftBehindIsStillTimed) {
   Batcher batcher(Limits(2, milliseconds(5)), {}, {clock_, statistics_});
   auto first = NextBatchInThread(batcher);

@@ -6,6 +6,7 @@
 #include "frontend/grpc/infer_message.h"
 #include "frontend/grpc/infer_response.h"
 #include "frontend/request_validator.h"
+#include "support/host_device.h"
 #include "support/requests.h"
 
 namespace ferry {
@@ -82,7 +83,7 @@ Batch BatchOf(int64_t requests, int64_t elements) {
 
 void BM_Gather(benchmark::State& state) {
   const ModelConfig config = MakeConfig(8, {-1});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = BatchOf(8, state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(buffer.Gather(batch, batch.rows));
   state.SetBytesProcessed(state.iterations() * 8 * state.range(0) * static_cast<int64_t>(sizeof(float)));

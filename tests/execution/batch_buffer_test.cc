@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/host_device.h"
 #include "support/requests.h"
 
 namespace ferry {
@@ -29,7 +30,7 @@ std::span<const TensorView> Views(BatchBuffer& buffer, const Batch& batch) {
 
 TEST(BatchBufferTest, LaysRowsBehindEachOther) {
   const ModelConfig config = MakeConfig(8, {2});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = MakeBatch(MakeRequest({1, 2}, {1, 2}), MakeRequest({2, 2}, {3, 4, 5, 6}));
   const std::span<const TensorView> views = Views(buffer, batch);
   ASSERT_EQ(views.size(), 1u);
@@ -39,7 +40,7 @@ TEST(BatchBufferTest, LaysRowsBehindEachOther) {
 
 TEST(BatchBufferTest, FullBatchesOfFixedShapesNeedNoFurtherMemory) {
   const ModelConfig config = MakeConfig(4, {2});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const std::byte* small = Views(buffer, MakeBatch(MakeRows(1, 2)))[0].bytes.data();
   const std::byte* full = Views(buffer, MakeBatch(MakeRows(4, 2)))[0].bytes.data();
   EXPECT_EQ(small, full);
@@ -48,7 +49,7 @@ TEST(BatchBufferTest, FullBatchesOfFixedShapesNeedNoFurtherMemory) {
 
 TEST(BatchBufferTest, VariableShapesGrowAndShrinkBetweenBatches) {
   const ModelConfig config = MakeConfig(64, {-1});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   for (const int64_t width : {3, 1000, 2, 5000, 1}) {
     for (const int64_t rows : {10, 2, 64, 1}) {
       const auto views = Views(buffer, MakeBatch(MakeRows(rows, width, static_cast<float>(width))));
@@ -61,7 +62,7 @@ TEST(BatchBufferTest, VariableShapesGrowAndShrinkBetweenBatches) {
 
 TEST(BatchBufferTest, FurtherRowsRepeatTheLastOne) {
   const ModelConfig config = MakeConfig(8, {2});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = MakeBatch(MakeRequest({1, 2}, {1, 2}), MakeRequest({2, 2}, {3, 4, 5, 6}));
   const GatheredInputs gathered = buffer.Gather(batch, 5).value();
   EXPECT_EQ(gathered.rows, 5);
@@ -73,7 +74,7 @@ TEST(BatchBufferTest, FurtherRowsRepeatTheLastOne) {
 
 TEST(BatchBufferTest, ZeroSizedRowsAreFine) {
   const ModelConfig config = MakeConfig(8, {-1});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const auto views = Views(buffer, MakeBatch(MakeRequest({2, 0}, {})));
   EXPECT_EQ(views[0].shape, (Shape{2, 0}));
   EXPECT_TRUE(views[0].bytes.empty());
@@ -82,13 +83,13 @@ TEST(BatchBufferTest, ZeroSizedRowsAreFine) {
 TEST(BatchBufferTest, TheModelSeesTheReshapedExtents) {
   ModelConfig config = MakeConfig(8, {4});
   config.inputs[0].model_dims = Shape{2, 2};
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   EXPECT_EQ(Views(buffer, MakeBatch(MakeRows(3, 4)))[0].shape, (Shape{3, 2, 2}));
 }
 
 TEST(BatchBufferTest, WithoutBatchExtentTheShapeStays) {
   const ModelConfig config = MakeConfig(0, {2, 3});
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   TestRequest made = MakeRequest({2, 3}, {1, 2, 3, 4, 5, 6});
   made.request->rows = 1;
   EXPECT_EQ(Views(buffer, MakeBatch(std::move(made)))[0].shape, (Shape{2, 3}));

@@ -4,6 +4,7 @@
 #include "execution/batch_group.h"
 #include "execution/batch_outputs.h"
 #include "support/fake_backend.h"
+#include "support/host_device.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
@@ -51,7 +52,7 @@ ModelConfig Ragged() {
 
 TEST(RaggedTest, TheModelGetsAllElementsInARowAndTheirCounts) {
   const ModelConfig config = Ragged();
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = ThreeRequests();
   const GatheredInputs gathered = buffer.Gather(batch, batch.rows).value();
   ASSERT_EQ(gathered.views.size(), 2u);
@@ -81,7 +82,7 @@ TEST(RaggedTest, EachRequestGetsAsManyElementsAsItBrought) {
 
 TEST(RaggedTest, AnOutputWithOtherElementsIsAnError) {
   const ModelConfig config = Ragged();
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = ThreeRequests();
   const GatheredInputs gathered = buffer.Gather(batch, batch.rows).value();
   EXPECT_THAT(CheckOutputs(config, gathered, std::vector{ZeroTensor(DataType::kFp32, {7})}), IsOk());
@@ -97,7 +98,7 @@ TEST(OptionalInputTest, RequestsBatchWithTheirLike) {
   TestRequest without = MakeRows(1, 2);
   without.request->inputs.emplace_back();
   EXPECT_NE(GroupOf(config, *with.request), GroupOf(config, *without.request));
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   Batch batch;
   batch.rows = 1;
   batch.requests.push_back(std::move(without.request));

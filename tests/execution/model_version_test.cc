@@ -4,6 +4,8 @@
 
 #include "execution/completion_pool.h"
 #include "support/fake_backend.h"
+#include "support/fake_device.h"
+#include "support/host_device.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
@@ -15,8 +17,8 @@ using ::testing::HasSubstr;
 class ModelVersionTest : public ::testing::Test {
  protected:
   std::unique_ptr<ModelVersion> Make(ModelConfig config) {
-    return std::make_unique<ModelVersion>(std::move(config), 1, ModelVersion::Environment{clock_, pool_, stopping_},
-                                          ModelVersion::Options{});
+    return std::make_unique<ModelVersion>(
+        std::move(config), 1, ModelVersion::Environment{clock_, Host(), pool_, stopping_}, ModelVersion::Options{});
   }
 
   // A model that adds 1 and can be held up: it tells when a batch of real requests has begun and waits for Release().
@@ -34,6 +36,7 @@ class ModelVersionTest : public ::testing::Test {
   static constexpr float kHold = 99;
 
   SystemClock clock_;
+  FakeDevice device_;  // outlives what the pool holds of its memory
   CompletionPool pool_{2};
   std::atomic<bool> stopping_ = false;
   std::promise<void> begun_;
@@ -294,6 +297,49 @@ TEST_F(ModelVersionTest, StopFinishesWhatWasAccepted) {
   TestRequest late = MakeRows(1, 1);
   model->Submit(std::move(late.request));
   EXPECT_THAT(late.answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("stopped")));
+}
+
+// Adds 1 in memory of the device, which does its work at once.
+FakeModel AddOneOn(FakeDevice& device) {
+  return [&device](std::span<const TensorView> inputs) -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> outputs = AddOne(inputs).value();
+    const MemoryBlock memory = device.AllocateDevice(outputs[0].bytes.size()).value();
+    std::memcpy(memory.get(), outputs[0].bytes.data(), outputs[0].bytes.size());
+    outputs[0].bytes = Bytes(memory.get(), outputs[0].bytes.size());
+    outputs[0].owner = memory;
+    return outputs;
+  };
+}
+
+TEST_F(ModelVersionTest, OnADeviceOfItsOwnMemoryEachRequestGetsItsRows) {
+  device_.RunFreely();
+  FakeBackend backend(AddOneOn(device_));
+  ModelVersion model(Batching(4), 1, {clock_, device_, pool_, stopping_}, {});
+  ASSERT_THAT(model.Start(backend), IsOk());
+  std::vector<TestRequest> made;
+  for (int i = 0; i < 100; ++i) {
+    made.push_back(MakeRows(1 + i % 3, 1, static_cast<float>(i)));
+    model.Submit(std::move(made.back().request));
+  }
+  for (size_t i = 0; i < made.size(); ++i) EXPECT_EQ(AnswerOf(made[i])[0], static_cast<float>(i) + 1);
+  model.Stop();
+}
+
+TEST_F(ModelVersionTest, OnADeviceAFailedCopyFailsItsBatchOnly) {
+  device_.RunFreely();
+  FakeBackend backend(AddOneOn(device_));
+  ModelVersion model(Batching(4), 1, {clock_, device_, pool_, stopping_}, {});
+  ASSERT_THAT(model.Start(backend), IsOk());
+  device_.FailNext(FakeStep::kCopyToHost, InternalError("broken"));
+  std::vector<TestRequest> made;
+  for (int i = 0; i < 8; ++i) {
+    made.push_back(MakeRows(4, 1, static_cast<float>(i)));
+    model.Submit(std::move(made.back().request));
+  }
+  int failed = 0;
+  for (TestRequest& each : made) failed += each.answer.get().ok() ? 0 : 1;
+  EXPECT_EQ(failed, 1);  // it is alone in its batch, so there is nothing to run again
+  model.Stop();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "execution/batch_group.h"
 #include "execution/batch_outputs.h"
 #include "support/fake_backend.h"
+#include "support/host_device.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
@@ -54,7 +55,7 @@ TEST(PaddingTest, RequestsThatArePaddedToOneLengthAreOneGroup) {
 
 TEST(PaddingTest, RowsAreFilledUpWithTheConfiguredValue) {
   const ModelConfig config = Padded();
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = BatchOf(MakeRequest({1, 3}, {1, 2, 3}), MakeRequest({2, 2}, {4, 5, 6, 7}));
   const GatheredInputs gathered = buffer.Gather(batch, 3).value();
   EXPECT_EQ(gathered.views[0].shape, (Shape{3, 4}));
@@ -65,7 +66,7 @@ TEST(PaddingTest, RowsAreFilledUpWithTheConfiguredValue) {
 
 TEST(PaddingTest, PiecesMayEndAnywhere) {
   const ModelConfig config = Padded();
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   TestRequest made = MakeRequest({2, 3}, {1, 2, 3, 4, 5, 6});
   const Bytes whole = made.request->inputs[0].bytes.pieces()[0];
   const std::vector<Bytes> pieces = {whole.first(3), whole.subspan(3, 0), whole.subspan(3, 14), whole.subspan(17)};
@@ -78,7 +79,7 @@ TEST(PaddingTest, PiecesMayEndAnywhere) {
 
 TEST(PaddingTest, ARequestOfNoLengthIsAllPadding) {
   const ModelConfig config = Padded();
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = BatchOf(MakeRequest({1, 0}, {}), MakeRequest({1, 1}, {4}));
   EXPECT_THAT(Floats(buffer.Gather(batch, 2).value().views[0].bytes), ElementsAre(-7, -7, -7, -7, 4, -7, -7, -7));
 }
@@ -103,7 +104,7 @@ TEST(PaddingTest, WhatWasNotPaddedIsNotCopied) {
 
 TEST(PaddingTest, AnOutputThatDoesNotFollowItsInputIsAnError) {
   const ModelConfig config = Padded();
-  BatchBuffer buffer(config);
+  BatchBuffer buffer(config, Host());
   const Batch batch = BatchOf(MakeRows(1, 3), MakeRows(1, 4));
   const GatheredInputs gathered = buffer.Gather(batch, 2).value();
   EXPECT_THAT(CheckOutputs(config, gathered, std::vector{ZeroTensor(DataType::kFp32, {2, 4})}), IsOk());

@@ -5,6 +5,7 @@
 
 #include "support/fake_backend.h"
 #include "support/fake_clock.h"
+#include "support/host_device.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
@@ -35,8 +36,9 @@ class WarmupTest : public ::testing::Test {
       ran_.push_back(inputs[0].shape);
       return model(inputs);
     });
-    BatchBuffer buffer(config);
-    return RunWarmup({config, buffer, instance, clock_, stopping_}, PlanWarmup(config, false).value(), kBudget);
+    BatchRunner runner(config, Host(), instance, clock_);
+    EXPECT_THAT(runner.Prepare(), IsOk());
+    return RunWarmup({config, runner, clock_, stopping_}, PlanWarmup(config, false).value(), kBudget);
   }
 
   FakeClock clock_;
@@ -90,8 +92,9 @@ TEST_F(WarmupTest, SizesThatAreBetterRoundedUpAreFound) {
     clock_.AdvanceBy(std::chrono::milliseconds(inputs[0].shape[0] == 2 ? 9 : 5 + inputs[0].shape[0] / 4));
     return AddOne(inputs);
   });
-  BatchBuffer buffer(config);
-  const WarmupTarget target{config, buffer, instance, clock_, stopping_};
+  BatchRunner runner(config, Host(), instance, clock_);
+  ASSERT_THAT(runner.Prepare(), IsOk());
+  const WarmupTarget target{config, runner, clock_, stopping_};
   const WarmupRun run = PlanWarmup(config, false).value().back();
   EXPECT_EQ(MeasureSizes(target, run, kNever).For(2), 3);
   EXPECT_EQ(MeasureSizes(target, run, clock_.Now()).For(2), 2);

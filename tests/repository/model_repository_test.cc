@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "execution/completion_pool.h"
 #include "support/fake_backend.h"
+#include "support/host_device.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
@@ -43,7 +44,7 @@ class ModelRepositoryTest : public ::testing::Test {
   ModelRepository& Load(std::vector<std::string> folders = {}) {
     if (folders.empty()) folders = {folder_};
     repository_.emplace(ModelRepository::Options{folders, 4, 2, {}, std::chrono::seconds(30)},
-                        ModelRepository::Environment{{{"pytorch_libtorch", &backend_}}, clock_, pool_},
+                        ModelRepository::Environment{{{"pytorch_libtorch", &backend_}}, clock_, Host(), pool_},
                         ModelRepository::Callbacks{[this](const std::string& model, bool ready) {
                                                      const std::lock_guard lock(mutex_);
                                                      readiness_[model] = ready;
@@ -149,7 +150,7 @@ TEST_F(ModelRepositoryTest, HiddenFoldersAreNoModels) {
 TEST_F(ModelRepositoryTest, AnEmptyRepositoryIsLoadedAtOnce) { EXPECT_TRUE(Load().AllReady()); }
 
 TEST_F(ModelRepositoryTest, AFolderThatCannotBeReadIsAnErrorOfTheStart) {
-  ModelRepository repository({{"/no/such/folder"}, 1, 1, {}, {}}, {{}, clock_, pool_},
+  ModelRepository repository({{"/no/such/folder"}, 1, 1, {}, {}}, {{}, clock_, Host(), pool_},
                              {[](const std::string&, bool) {}, [] {}});
   EXPECT_THAT(repository.Start(), HasStatus(StatusCode::kUnavailable, HasSubstr("/no/such/folder")));
 }

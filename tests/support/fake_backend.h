@@ -16,7 +16,7 @@ using FakeModel = std::function<Result<std::vector<Tensor>>(std::span<const Tens
 class FakeInstance final : public ModelInstance {
  public:
   explicit FakeInstance(FakeModel model) : model_(std::move(model)) {}
-  void BindThread() override {}
+  void BindThread(DeviceStream&) override {}
   Result<std::vector<Tensor>> Run(std::span<const TensorView> inputs) override { return model_(inputs); }
 
  private:
