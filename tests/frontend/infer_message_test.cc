@@ -108,6 +108,42 @@ TEST_F(InferMessageTest, ThousandsOfEntriesAreRefusedUnparsed) {
   EXPECT_THAT(InferMessage::Parse(&buffer), HasStatus(kInvalid, HasSubstr("more than 4096")));
 }
 
+template <typename Message>
+Message Received(grpc::ByteBuffer buffer) {
+  Message message;
+  EXPECT_TRUE(grpc::SerializationTraits<Message>::Deserialize(&buffer, &message).ok());
+  return message;
+}
+
+TEST(InferResponseTest, LargeTensorsAreSentFromTheirOwnMemoryUnlessTheyAreToBeCopied) {
+  const std::vector outputs = {ZeroTensor(DataType::kFp32, {5000})};
+  const long owners = outputs[0].owner.use_count();
+  ResponseHeader header{"m", 3, "id", {"a"}};
+  const grpc::ByteBuffer shared = BuildInferResponse(header, outputs).value();
+  EXPECT_EQ(outputs[0].owner.use_count(), owners + 1);
+  header.copy = true;
+  const grpc::ByteBuffer copied = BuildInferResponse(header, outputs).value();
+  EXPECT_EQ(outputs[0].owner.use_count(), owners + 1);
+  EXPECT_EQ(Received<inference::ModelInferResponse>(copied).raw_output_contents(0).size(), 20000u);
+}
+
+TEST(InferResponseTest, InAStreamEachAnswerSaysThatItIsTheLast) {
+  const std::vector outputs = {ZeroTensor(DataType::kFp32, {5000}), FloatTensor({1}, {2})};
+  const auto message = Received<inference::ModelStreamInferResponse>(
+      BuildInferResponse({"m", 3, "id", {"a", "b"}, /*in_stream=*/true}, outputs).value());
+  EXPECT_EQ(message.error_message(), "");
+  EXPECT_TRUE(message.infer_response().parameters().at("triton_final_response").bool_param());
+  EXPECT_EQ(message.infer_response().raw_output_contents(0).size(), 20000u);
+  EXPECT_EQ(message.infer_response().raw_output_contents(1).size(), 4u);
+}
+
+TEST(InferResponseTest, AnErrorInAStreamKeepsTheId) {
+  const auto message = Received<inference::ModelStreamInferResponse>(BuildStreamError("m", "id", "broken"));
+  EXPECT_EQ(message.error_message(), "broken");
+  EXPECT_EQ(message.infer_response().model_name(), "m");
+  EXPECT_EQ(message.infer_response().id(), "id");
+}
+
 TEST(InferResponseTest, IsTheMessageThatClientsExpect) {
   const std::vector outputs = {FloatTensor({1, 2}, {1, 2}), ZeroTensor(DataType::kFp32, {1, 5000}),
                                ZeroTensor(DataType::kInt64, {1, 0})};
