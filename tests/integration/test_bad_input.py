@@ -93,6 +93,12 @@ def raw_infer(server):
     return server.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
 
 
+def test_a_name_that_is_not_utf8_is_refused_and_not_logged(server):
+    lines = len(server.log())
+    refused(raw_infer(server), b"\x0a\x02\xff\xfe", INVALID)
+    assert len(server.log()) == lines
+
+
 @pytest.mark.parametrize("body", [b"\xff" * 32, b"\x0a\x06addone\x2a\x7f", b"\x0a\xff\xff\xff\xff\x0f",
                                   b"\x0b" * 10_000], ids=["noise", "cut", "length", "groups"])
 def test_bytes_that_are_no_message_are_refused(server, body):

@@ -1,6 +1,7 @@
 #include "frontend/grpc/grpc_server.h"
 
 #include <absl/synchronization/mutex.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
@@ -92,6 +93,8 @@ Status GrpcServer::Start() {
   Parts& parts = *parts_;
   // Debian's Abseil, which gRPC locks with, looks for deadlocks at each lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // Protobuf writes a line for each string that is not UTF-8. The client is told, and that is enough.
+  google::protobuf::SetLogHandler(nullptr);
   grpc::EnableDefaultHealthCheckService(false);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
