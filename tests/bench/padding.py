@@ -9,7 +9,6 @@ Needs FERRY_BINARY or the release build, and the weights that scripts/setup expo
 import argparse
 import dataclasses
 import itertools
-import os
 import pathlib
 import random
 import statistics
@@ -19,13 +18,13 @@ import time
 
 import numpy as np
 import torch
+from processes import ROOT, processor_seconds
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "integration"))
-from ferry_server import FerryServer  # noqa: E402
-from metrics_text import scrape  # noqa: E402
-from models import Model, Repository, fp32, parameter, tensor  # noqa: E402
-from wire import Pipeline, counts, of_arrays  # noqa: E402
+# processes has set the path.
+from ferry_server import FerryServer  # noqa: I001
+from metrics_text import scrape
+from models import Model, Repository, fp32, parameter, tensor
+from wire import Pipeline, counts, of_arrays
 
 SHORTEST, LONGEST = 5, 128
 MINILM_FILE = ROOT / "models" / "minilm" / "1" / "model.pt"
@@ -134,11 +133,6 @@ def elements(server, model):
             for kind in ("input", "padding")]
 
 
-def processor_seconds(server):
-    fields = pathlib.Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @dataclasses.dataclass
 class Turn:
     """What one model did in one round."""
@@ -156,7 +150,7 @@ def drive(server, model, messages, options):
         def mark(answers):
             pipeline.wait_for(answers, PATIENCE)
             time.sleep(0.01)  # for the other answers of the same batch
-            return np.array([pipeline.answered, time.perf_counter(), processor_seconds(server)])
+            return np.array([pipeline.answered, time.perf_counter(), processor_seconds(server.pid)])
 
         # The first answers come from batches that formed while the load was still building up.
         begin = mark(options.in_flight)

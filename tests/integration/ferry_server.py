@@ -25,12 +25,15 @@ STOP_TIMEOUT = 40
 
 
 class FerryServer:
-    """A running server. As a context manager it is stopped by SIGTERM and must then exit with 0."""
+    """A running server. As a context manager it is stopped by SIGTERM and must then exit with 0.
 
-    def __init__(self, *repositories, flags=(), wait="ready", user=None):
+    `prefix` is a command that becomes the server when it has set something up, such as taskset.
+    """
+
+    def __init__(self, *repositories, flags=(), wait="ready", user=None, prefix=()):
         if not BINARY.exists():
             raise FileNotFoundError(f"{BINARY} is missing: build the release preset or set FERRY_BINARY")
-        command = [str(BINARY)]
+        command = [*prefix, str(BINARY)]
         command += [f"--model-repository={repository}" for repository in repositories]
         # Flags of the test come last and so may replace these.
         command += ["--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1"]
