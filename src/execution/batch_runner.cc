@@ -1,11 +1,11 @@
 #include "execution/batch_runner.h"
 
 #include <algorithm>
-#include <atomic>
 #include <new>
 
 #include "execution/batch_outputs.h"
 #include "ferry/check.h"
+#include "ferry/mutex.h"
 
 namespace ferry {
 
@@ -23,8 +23,28 @@ struct BatchRunner::Slot {
   std::unique_ptr<DeviceEvent> copied_out;
 };
 
+struct BatchRunner::FreeBlocks {
+  // One that is large enough; or the largest, to be replaced by a larger one; or an empty one.
+  BatchBlock Take(size_t bytes) {
+    MutexLock lock(mutex);
+    const auto fits = std::ranges::find_if(blocks, [&](const BatchBlock& block) { return block.capacity >= bytes; });
+    const auto found = fits != blocks.end() ? fits : std::ranges::max_element(blocks, {}, &BatchBlock::capacity);
+    if (found == blocks.end()) return {};
+    BatchBlock block = std::move(*found);
+    blocks.erase(found);
+    return block;
+  }
+  void Give(BatchBlock block) {
+    MutexLock lock(mutex);
+    blocks.push_back(std::move(block));
+  }
+
+  Mutex mutex;
+  std::vector<BatchBlock> blocks FERRY_GUARDED_BY(mutex);
+};
+
 BatchRunner::BatchRunner(const ModelConfig& config, Device& device, ModelInstance& model, Clock& clock)
-    : config_(config), device_(device), model_(model), clock_(clock) {
+    : config_(config), device_(device), model_(model), clock_(clock), free_blocks_(std::make_shared<FreeBlocks>()) {
   const size_t depth = Overlaps() ? 2 : 1;
   for (size_t i = 0; i < depth; ++i) slots_.push_back(std::make_unique<Slot>(config, device));
 }
@@ -128,19 +148,13 @@ Status BatchRunner::CopyOut(Slot& slot, BatchRun& run) {
   return out_->Record(*slot.copied_out);
 }
 
-// Allocating would be slow, so blocks are used again as soon as the answers that share them have been sent.
+// Allocating would be slow, so a block is used again as soon as the answers that share it have been sent.
 Result<MemoryBlock> BatchRunner::OutputBlock(size_t bytes) {
-  for (BatchBlock& block : output_blocks_) {
-    if (block.memory.use_count() > 1 || block.capacity < bytes) continue;
-    // Whoever has let go of it last is done with it.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    return block.memory;
-  }
-  BatchBlock block;
+  BatchBlock block = free_blocks_->Take(bytes);
   FERRY_RETURN_IF_ERROR(block.Reserve(bytes, [&](size_t size) { return device_.AllocateHost(size); }));
-  // Free ones that have become too small make room.
-  std::erase_if(output_blocks_, [](const BatchBlock& old) { return old.memory.use_count() == 1; });
-  return output_blocks_.emplace_back(std::move(block)).memory;
+  std::byte* const memory = block.memory.get();
+  return MemoryBlock(
+      memory, [free = free_blocks_, block = std::move(block)](std::byte*) mutable { free->Give(std::move(block)); });
 }
 
 void BatchRunner::End(BatchRun& run) {

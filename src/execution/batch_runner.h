@@ -52,6 +52,7 @@ class BatchRunner {
 
  private:
   struct Slot;
+  struct FreeBlocks;
 
   void TryBegin(const Batch& batch, int64_t rows, Slot& slot, BatchRun& run);
   // Views of the inputs where the model runs.
@@ -71,7 +72,7 @@ class BatchRunner {
   std::unique_ptr<DeviceStream> compute_;
   std::unique_ptr<DeviceStream> out_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<BatchBlock> output_blocks_;  // on the host; those that nobody else holds are free
+  const std::shared_ptr<FreeBlocks> free_blocks_;  // on the host, for outputs; shared with those that are held
 };
 
 }  // namespace ferry
