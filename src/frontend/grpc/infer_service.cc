@@ -54,40 +54,52 @@ Result<grpc::ByteBuffer> BytesOf(const AnswerPlan& plan, Result<InferResponse> r
 
 }  // namespace
 
+// A request that may be submitted to its model.
+struct InferService::Prepared {
+  ModelHandle model;
+  ValidRequest valid;
+};
+
+Result<InferService::Prepared> InferService::Prepare(const InferJob& job, InferMessage& message) const {
+  if (!job.refusal.ok()) return job.refusal.WithPrefix(RequestPrefix(message.id()));
+  const Result<ModelHandle> model = repository_.Find(std::string(message.model_name()), message.model_version());
+  if (!model.ok()) return model.status();
+  Result<ValidRequest> valid = ValidateRequest((*model)->config(), message.ToWire());
+  if (!valid.ok()) {
+    (*model)->statistics().RecordFailure(Failure::kBadRequest, clock_.Now() - job.arrival);
+    return valid.status().WithPrefix(RequestPrefix(message.id()));
+  }
+  if (*job.given_up) {  // while its body was on the way
+    (*model)->statistics().RecordFailure(Failure::kCancelled, clock_.Now() - job.arrival);
+    return GivenUp();
+  }
+  return Prepared{*model, std::move(valid).value()};
+}
+
 void InferService::Submit(const InferJob& job, const std::function<void(const ModelHandle&)>& submitted, Done done) {
   const auto bytes = static_cast<int64_t>(job.body->Length());
   Result<std::shared_ptr<InferMessage>> parsed = InferMessage::Parse(job.body);
   if (!parsed.ok()) return done({parsed.status(), "", ""});
-  const std::shared_ptr<InferMessage> message = std::move(parsed).value();
-  const std::string name(message->model_name());
-  std::string id(message->id());
-  if (!job.refusal.ok()) return done({job.refusal.WithPrefix(RequestPrefix(id)), name, std::move(id)});
-  const Result<ModelHandle> found = repository_.Find(name, message->model_version());
-  if (!found.ok()) return done({found.status(), name, std::move(id)});
-  const ModelHandle& model = *found;
-  Result<ValidRequest> valid = ValidateRequest(model->config(), message->ToWire());
-  if (!valid.ok()) {
-    model->statistics().RecordFailure(Failure::kBadRequest, clock_.Now() - job.arrival);
-    return done({valid.status().WithPrefix(RequestPrefix(id)), name, std::move(id)});
+  const std::shared_ptr<InferMessage>& message = *parsed;
+  Result<Prepared> prepared = Prepare(job, *message);
+  if (!prepared.ok()) {
+    return done({prepared.status(), std::string(message->model_name()), std::string(message->id())});
   }
-  if (*job.given_up) {  // while its body was on the way
-    model->statistics().RecordFailure(Failure::kCancelled, clock_.Now() - job.arrival);
-    return done({GivenUp(), name, std::move(id)});
-  }
-  AnswerPlan plan{model, std::move(id), valid->outputs, std::move(valid->top_classes), job.in_stream};
+  auto& [model, valid] = *prepared;
+  AnswerPlan plan{model, std::string(message->id()), valid.outputs, std::move(valid.top_classes), job.in_stream};
   auto request = std::make_unique<InferRequest>([given_up = job.given_up, memory = &outputs_, plan = std::move(plan),
                                                  done = std::move(done)](Result<InferResponse> result) {
     done({BytesOf(plan, std::move(result), *given_up, *memory), plan.model->config().name, plan.id});
   });
-  request->inputs = std::move(valid->inputs);
+  request->inputs = std::move(valid.inputs);
   request->input_owner = message;
-  request->outputs = std::move(valid->outputs);
-  request->rows = valid->rows;
+  request->outputs = std::move(valid.outputs);
+  request->rows = valid.rows;
   request->input_bytes = bytes;
   request->arrival = job.arrival;
   request->deadline = job.deadline;
-  request->priority = valid->queue.priority;
-  request->timeout = valid->queue.timeout;
+  request->priority = valid.queue.priority;
+  request->timeout = valid.queue.timeout;
   request->ticket = job.ticket;
   submitted(model);
   model->Submit(std::move(request));

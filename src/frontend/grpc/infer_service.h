@@ -14,6 +14,8 @@
 
 namespace ferry {
 
+class InferMessage;
+
 // One ModelInferRequest on its way through the server, whichever call brought it.
 struct InferJob {
   grpc::ByteBuffer* body;  // its bytes, which are taken
@@ -50,6 +52,11 @@ class InferService {
   Clock& clock() const { return clock_; }
 
  private:
+  struct Prepared;
+
+  // Finds the model and checks the request against it; what fails is counted and says whose it is.
+  Result<Prepared> Prepare(const InferJob& job, InferMessage& message) const;
+
   const ModelRepository& repository_;
   OutputMemory& outputs_;
   Clock& clock_;
