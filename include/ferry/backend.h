@@ -40,7 +40,7 @@ class ModelInstance {
   virtual Result<std::vector<Tensor>> Run(std::span<const TensorView> inputs) = 0;
 };
 
-// BackendModel is one loaded model version: the weights that its instances share.
+// BackendModel is one loaded model version on one device: the weights that its instances share.
 //
 // Threading: CreateInstance() is called by one thread at a time. Outlives its instances.
 class BackendModel {
@@ -58,9 +58,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Loads the file `path` as `config` describes it; each instance may use `threads` threads for one run. Inputs and
-  // outputs are bound to the model's own, or the load fails and says which does not fit.
-  virtual Result<std::unique_ptr<BackendModel>> Load(const ModelConfig& config, const std::string& path,
+  // Loads the file `path` as `config` describes it, to run on `device`; each instance may use `threads` threads for one
+  // run. Inputs and outputs are bound to the model's own, or the load fails and says which does not fit.
+  virtual Result<std::unique_ptr<BackendModel>> Load(const ModelConfig& config, const std::string& path, Device& device,
                                                      int threads) = 0;
 };
 

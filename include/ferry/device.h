@@ -2,9 +2,13 @@
 #define FERRY_DEVICE_H_
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
+#include "ferry/mutex.h"
+#include "ferry/placement.h"
 #include "ferry/status.h"
 #include "ferry/tensor.h"
 
@@ -73,7 +77,7 @@ class DeviceStream {
 // Threading: thread-safe. A call makes the device's GPU the current one of the calling thread, and leaves it so.
 // Blocking:  whatever gives out memory, streams and events is slow, and freeing memory may wait for all work of the
 //            device: for loading and unloading, not for each batch.
-// Ownership: outlives its memory, streams and events.
+// Ownership: outlives its streams and events. Memory may outlive it: what is on its way to a client goes when gRPC lets go.
 class Device {
  public:
   virtual ~Device() = default;
@@ -108,6 +112,32 @@ std::unique_ptr<Device> MakeHostDevice();
 //   NOT_FOUND      there is no such GPU, or no driver; the message says which
 //   UNIMPLEMENTED  this is a build without CUDA
 Result<std::unique_ptr<Device>> MakeCudaDevice(int index);
+
+// Devices are the places where the models of a server may run, each opened when it is first asked for: a GPU's context
+// takes a second and half a gigabyte, which a server without a model on it does not spend.
+//
+// Threading: thread-safe. Outlives whatever runs on the devices.
+class Devices {
+ public:
+  // Makes the device of a placement.
+  using Open = std::function<Result<std::unique_ptr<Device>>(Placement placement)>;
+
+  // The host and this process's GPUs.
+  Devices();
+  // The host and `gpus` others, for tests.
+  Devices(int gpus, Open open) : gpus_(gpus), open_(std::move(open)) {}
+
+  int gpus() const { return gpus_; }
+
+  // Blocks while the device is opened. A device that could not be opened is tried again by the next call.
+  Result<Device*> At(Placement placement);
+
+ private:
+  const int gpus_;
+  const Open open_;
+  Mutex mutex_;
+  std::map<Placement, std::unique_ptr<Device>> opened_ FERRY_GUARDED_BY(mutex_);
+};
 
 }  // namespace ferry
 

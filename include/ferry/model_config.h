@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "ferry/placement.h"
 #include "ferry/tensor.h"
 
 namespace ferry {
@@ -134,7 +135,8 @@ struct ModelConfig {
   std::vector<BatchOutput> batch_outputs;
   VersionPolicy version_policy;
   std::string default_model_filename;
-  int instance_count = 1;
+  // Where each instance runs; those that take no requests (`passive`) do not count.
+  std::vector<Placement> instances = {kOnHost};
   std::optional<DynamicBatching> dynamic_batching;
   std::vector<WarmupSample> warmup;
   std::map<std::string, std::string> parameters;

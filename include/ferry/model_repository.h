@@ -30,7 +30,9 @@ struct IndexEntry {
 // ModelRepository finds the models in its folders, loads them and hands them out.
 //
 // Guarantees: a model that fails to load leaves the others served, and keeps its reason. A handle stays valid whatever
-//             happens to the repository's entry.
+//             happens to the repository's entry. When a device dies, models with an instance there are not ready any more,
+//             whether or not a request has met the failure; they are kept until the repository ends, since what a
+//             framework holds on a dead device may end the process when it is freed.
 // Threading:  thread-safe. Find() holds a lock only to copy a handle; loads run on the repository's own threads.
 // Errors:     of Find(): Triton's, see there.
 class ModelRepository {
@@ -49,13 +51,15 @@ class ModelRepository {
     std::function<void(const std::string& model, bool ready)> readiness;
     // Every load has ended, well or not.
     std::function<void()> loaded;
+    // A device is dead, and what runs there is not served any more. Once for each device, or more often.
+    std::function<void(const Status& reason)> device_lost = [](const Status&) {};
   };
 
   // What the models of the server share; borrowed.
   struct Environment {
     std::map<std::string, Backend*> backends;  // by platform
     Clock& clock;
-    Device& device;  // where the models run
+    Devices& devices;  // where the models run
     CompletionPool& completions;
     ExpiryTimer* timer = nullptr;     // without it what waits expires only when an instance asks for a batch
     ServerBudget* budget = nullptr;   // without it each model's queue has its own bounds alone
@@ -86,6 +90,9 @@ class ModelRepository {
   //   UNAVAILABLE       that version is not ready
   //   INVALID_ARGUMENT  `version` is not a decimal number
   Result<ModelHandle> Find(const std::string& name, std::string_view version) const;
+
+  // Whether a model has been given up because its device is dead.
+  bool HasLostModels() const;
 
   // Every version that is ready, by name and version.
   std::vector<ModelHandle> ReadyModels() const;
@@ -124,6 +131,7 @@ class ModelRepository {
   void Finish(const LoadJob& job, ModelHandle handle, const Status& status);
   void Fail(const std::string& model, std::string reason);
   void HurryQueues();
+  void LoseDevice(Placement placement, const Status& reason);
 
   const Options options_;
   const Environment environment_;
@@ -136,6 +144,7 @@ class ModelRepository {
   std::deque<LoadJob> jobs_ FERRY_GUARDED_BY(mutex_);
   size_t loading_ FERRY_GUARDED_BY(mutex_) = 0;  // queued or under way
   bool started_ FERRY_GUARDED_BY(mutex_) = false;
+  std::vector<ModelHandle> lost_ FERRY_GUARDED_BY(mutex_);  // on dead devices
 
   std::vector<std::thread> loaders_;
 };

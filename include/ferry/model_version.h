@@ -2,6 +2,8 @@
 #define FERRY_MODEL_VERSION_H_
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,13 +30,15 @@ class ModelVersion {
   // What all model versions of a server share.
   struct Environment {
     Clock& clock;
-    Device& device;
+    Devices& devices;
     CompletionPool& completions;
     // Set when the server stops, so that a long warm-up ends early.
     const std::atomic<bool>& stopping;
     ExpiryTimer* timer = nullptr;
     ServerBudget* budget = nullptr;
     OutputMemory* outputs = nullptr;
+    // Told by each batch that fails because its device is dead (Device::CheckHealth), on an instance's thread.
+    std::function<void(Placement, const Status&)> device_lost = nullptr;
   };
   struct Options {
     std::string path;   // the model file
@@ -72,6 +76,11 @@ class ModelVersion {
   std::optional<TimePoint> OldestApprox() const { return batcher_.OldestApprox(); }
 
  private:
+  struct Loaded;  // on one device
+
+  Status LoadOn(Backend& backend, Placement placement);
+  Status AddInstance(Placement placement, Loaded& loaded);
+
   const ModelConfig config_;
   const int64_t version_;
   const Environment environment_;
@@ -79,7 +88,7 @@ class ModelVersion {
   ModelStatistics statistics_;
   std::shared_ptr<ResponseOrder> order_;  // where the configuration asks for it
   Batcher batcher_;
-  std::unique_ptr<BackendModel> model_;
+  std::map<Placement, std::unique_ptr<Loaded>> loaded_;
   std::vector<std::unique_ptr<Instance>> instances_;  // last: their threads use the rest
 };
 

@@ -25,6 +25,7 @@ struct ServerOptions {
   int metrics_port = 8002;  // 0: any free port
   bool strict_readiness = true;
   bool exit_on_error = false;
+  bool exit_on_gpu_fault = true;
   int model_load_threads = 4;
   int64_t max_queue_size = 4096;
   int64_t max_queue_bytes = int64_t{1} << 30;
@@ -46,7 +47,8 @@ class Server {
   ~Server();
 
   // Opens the ports and begins to load the models; returns before they are loaded. `failed` is called, on any thread and
-  // perhaps before this returns, when a model could not be loaded and exit_on_error is set.
+  // perhaps before this returns, when a model could not be loaded and exit_on_error is set, or when a GPU is dead and
+  // exit_on_gpu_fault is set.
   Status Start(std::function<void()> failed);
 
   // How a stop went. Unless it was clean a thread is still at work that nothing can interrupt, and the process must end
@@ -55,6 +57,7 @@ class Server {
     kClean,
     kLoadCutShort,   // every accepted request was answered, but a model is still loading
     kWorkAbandoned,  // a batch is still running, and its requests get no answer
+    kGpuLost,        // every accepted request was answered; models remain that cannot be freed on a dead GPU
   };
 
   // Refuses new work, finishes what was accepted, stops the models and closes the ports. What still waits after the

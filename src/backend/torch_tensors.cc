@@ -43,19 +43,22 @@ bool SharedWithOthers(const at::Tensor& tensor) { return tensor.use_count() > 1 
 
 }  // namespace
 
-at::Tensor WrapInTorch(const TensorView& view) {
+at::Tensor WrapInTorch(const TensorView& view, c10::Device device) {
   // torch refuses a null pointer even where there is nothing to read.
   static std::byte nothing;
   void* data = view.bytes.empty() ? &nothing : const_cast<std::byte*>(view.bytes.data());
-  return at::from_blob(data, view.shape, at::TensorOptions().dtype(ToTorch(view.type)));
+  const auto options = at::TensorOptions().dtype(ToTorch(view.type)).device(device);
+  // With its device told, torch need not ask the driver whose memory it is.
+  return at::for_blob(data, view.shape).options(options).target_device(device).make_tensor();
 }
 
-Result<Tensor> TakeFromTorch(at::Tensor tensor) {
+Result<Tensor> TakeFromTorch(at::Tensor tensor, c10::Device device) {
   const DataType type = FromTorch(tensor.scalar_type());
   if (type == DataType::kInvalid) {
     return InvalidArgumentError(StrCat("the model returned a tensor of type ", c10::toString(tensor.scalar_type()),
                                        ", which the protocol does not have"));
   }
+  if (tensor.device() != device) tensor = tensor.to(device);
   if (!tensor.is_contiguous()) {
     tensor = tensor.contiguous();
   } else if (SharedWithOthers(tensor)) {

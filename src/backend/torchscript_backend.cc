@@ -48,16 +48,18 @@ Status ReadThreads(const ModelConfig& config, int* threads) {
   }
   // libgomp ends the process when it cannot have a thread, so what is asked for has to be within reason.
   constexpr int kMostThreads = 1024;
-  if (*parsed * config.instance_count > kMostThreads) {
-    return InvalidArgumentError(StrCat("parameter INTRA_OP_THREAD_COUNT ", *parsed, ": for ", config.instance_count,
+  const auto instances = static_cast<int>(config.instances.size());
+  if (*parsed * instances > kMostThreads) {
+    return InvalidArgumentError(StrCat("parameter INTRA_OP_THREAD_COUNT ", *parsed, ": for ", instances,
                                        " instances more than ", kMostThreads, " threads in all"));
   }
   *threads = *parsed;
   return Status();
 }
 
-Result<TorchScriptOptions> ReadParameters(const ModelConfig& config, int threads) {
+Result<TorchScriptOptions> ReadParameters(const ModelConfig& config, c10::Device device, int threads) {
   TorchScriptOptions options;
+  options.device = device;
   options.threads = threads;
   bool disable_optimized = false;
   FERRY_RETURN_IF_ERROR(ReadThreads(config, &options.threads));
@@ -102,10 +104,10 @@ ForwardArguments ArgumentsOf(const c10::FunctionSchema& schema) {
   return arguments;
 }
 
-Result<torch::jit::Module> LoadModule(const std::string& path) {
+Result<torch::jit::Module> LoadModule(const std::string& path, c10::Device device) {
   try {
     c10::InferenceMode guard(false);  // parameters stay ordinary tensors, so that either mode can run the model
-    torch::jit::Module module = torch::jit::load(path, c10::Device(c10::kCPU));
+    torch::jit::Module module = torch::jit::load(path, device);
     module.eval();
     return module;
   } catch (const c10::Error& error) {
@@ -146,7 +148,7 @@ class TorchScriptModel final : public BackendModel {
 
   Result<std::unique_ptr<ModelInstance>> CreateInstance() override {
     if (options_.share_weights) return MakeTorchScriptInstance(config_, options_, binding_, module_);
-    Result<torch::jit::Module> own = LoadModule(path_);
+    Result<torch::jit::Module> own = LoadModule(path_, options_.device);
     if (!own.ok()) return own.status();
     return MakeTorchScriptInstance(config_, options_, binding_, std::move(own).value());
   }
@@ -173,10 +175,11 @@ class TorchScriptBackend final : public Backend {
  public:
   TorchScriptBackend() { SetUpTorch(); }
 
-  Result<std::unique_ptr<BackendModel>> Load(const ModelConfig& config, const std::string& path, int threads) override {
-    Result<TorchScriptOptions> options = ReadParameters(config, threads);
+  Result<std::unique_ptr<BackendModel>> Load(const ModelConfig& config, const std::string& path, Device& device,
+                                             int threads) override {
+    Result<TorchScriptOptions> options = ReadParameters(config, c10::Device(device.name()), threads);
     if (!options.ok()) return options.status();
-    Result<torch::jit::Module> module = LoadModule(path);
+    Result<torch::jit::Module> module = LoadModule(path, options->device);
     if (!module.ok()) return module.status();
     auto model = std::make_unique<TorchScriptModel>(config, path, *options, std::move(module).value());
     FERRY_RETURN_IF_ERROR(model->Bind());

@@ -7,7 +7,7 @@
 
 namespace ferry {
 
-// The backend for platform "pytorch_libtorch": TorchScript files on the CPU. Parameters as in Triton's PyTorch backend:
+// The backend for platform "pytorch_libtorch": TorchScript files, on the CPU or, in a build with CUDA, a GPU. Parameters as in Triton's PyTorch backend:
 // INFERENCE_MODE, DISABLE_OPTIMIZED_EXECUTION, INTRA_OP_THREAD_COUNT and ENABLE_WEIGHT_SHARING are acted on (weights
 // are shared unless it says false); others are named in a warning.
 std::unique_ptr<Backend> MakeTorchScriptBackend();

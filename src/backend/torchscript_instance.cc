@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend/torch_gpu.h"
 #include "base/strings.h"
 
 namespace ferry {
@@ -69,14 +70,23 @@ class TorchScriptInstance final : public ModelInstance {
         binding_(binding),
         module_(std::move(module)) {}
 
-  void BindThread(DeviceStream&) override {
+  void BindThread(DeviceStream& stream) override {
     // The first call in a thread adopts the number that another thread has set last, so it has to come before our own.
     at::get_num_threads();
     at::set_num_threads(options_.threads);
     torch::jit::setGraphExecutorOptimize(options_.optimized_execution);
+    UseStream(options_.device, stream);
   }
 
   Result<std::vector<Tensor>> Run(std::span<const TensorView> inputs) override {
+    Result<std::vector<Tensor>> outputs = TryRun(inputs);
+    // Not before what the failed run held is free. What other models need may be in other sizes than what is kept.
+    if (outputs.status().code() == StatusCode::kResourceExhausted) ReleaseKeptMemory(options_.device);
+    return outputs;
+  }
+
+ private:
+  Result<std::vector<Tensor>> TryRun(std::span<const TensorView> inputs) {
     try {
       const std::optional<c10::InferenceMode> inference =
           options_.inference_mode ? std::optional<c10::InferenceMode>(std::in_place, true) : std::nullopt;
@@ -84,7 +94,7 @@ class TorchScriptInstance final : public ModelInstance {
       std::vector<at::Tensor> wrapped;
       wrapped.reserve(inputs.size());
       for (const TensorView& input : inputs) {
-        wrapped.push_back(input.type == DataType::kInvalid ? at::Tensor() : WrapInTorch(input));
+        wrapped.push_back(input.type == DataType::kInvalid ? at::Tensor() : WrapInTorch(input, options_.device));
       }
       // `wrapped` lives on until the outputs are taken, so that an output on an input's memory shows as shared.
       Result<ModelOutputs> outputs = Flatten(module_.forward(Arguments(wrapped)));
@@ -101,7 +111,6 @@ class TorchScriptInstance final : public ModelInstance {
     }
   }
 
- private:
   std::string Prefix() const { return StrCat("model '", config_.name, "': "); }
 
   std::vector<c10::IValue> Arguments(const std::vector<at::Tensor>& inputs) const {
@@ -144,7 +153,7 @@ class TorchScriptInstance final : public ModelInstance {
       const auto where = [&] { return StrCat(Prefix(), "output '", config_.outputs[i].name, "' "); };
       if (!tensor.defined()) return InvalidArgumentError(where() + "was not returned");
       if (tensor.dim() == 0) return InvalidArgumentError(where() + "is a scalar; a tensor with a shape is needed");
-      Result<Tensor> output = TakeFromTorch(std::exchange(tensor, at::Tensor()));
+      Result<Tensor> output = TakeFromTorch(std::exchange(tensor, at::Tensor()), options_.device);
       if (!output.ok()) return output.status().WithPrefix(Prefix());
       if (output->type != config_.outputs[i].type) {
         return InvalidArgumentError(StrCat(where(), "has type ", DataTypeName(output->type),

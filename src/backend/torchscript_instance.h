@@ -13,6 +13,7 @@
 namespace ferry {
 
 struct TorchScriptOptions {
+  c10::Device device = c10::kCPU;
   int threads = 1;                  // of one run
   bool inference_mode = true;       // else only without gradients
   bool optimized_execution = true;  // the profiling executor's optimizations

@@ -114,7 +114,7 @@ class CudaStream final : public DeviceStream {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int index) : gpu_(index) {}
+  explicit CudaDevice(int index) : state_(std::make_shared<Gpu>(index)), gpu_(*state_) {}
   ~CudaDevice() override {
     if (probe_ != nullptr) (void)gpu_.Do([&] { return cudaStreamDestroy(probe_); });
   }
@@ -178,10 +178,11 @@ class CudaDevice final : public Device {
     FERRY_RETURN_IF_ERROR(gpu_.Try(StrCat("cannot allocate ", bytes, " bytes of ", kind),
                                    [&] { return allocate(&memory, std::max<size_t>(bytes, 1)); }));
     return MemoryBlock(static_cast<std::byte*>(memory),
-                       [this, free](std::byte* block) { (void)gpu_.Do([&] { return free(block); }); });
+                       [gpu = state_, free](std::byte* block) { (void)gpu->Do([&] { return free(block); }); });
   }
 
-  Gpu gpu_;
+  const std::shared_ptr<Gpu> state_;  // shared with the memory given out
+  Gpu& gpu_;
   cudaStream_t probe_ = nullptr;
 };
 

@@ -71,6 +71,8 @@ Status BatchRunner::Prepare() {
 }
 
 void BatchRunner::Fail(BatchRun& run, Status status) const {
+  // On a dead device everything fails, with whatever message.
+  if (Status health = device_.CheckHealth(); !health.ok()) status = std::move(health);
   // Any other code says that model and configuration contradict each other, or that the device is dead, which no smaller
   // batch mends.
   const StatusCode code = status.code();
@@ -164,7 +166,6 @@ void BatchRunner::End(BatchRun& run) {
     run.times.infer_done = run.times.output_done = clock_.Now();
     if (!status.ok()) {
       Quiesce(slot);
-      if (Status health = device_.CheckHealth(); !health.ok()) status = std::move(health);
       Fail(run, std::move(status));
     }
   }

@@ -13,7 +13,7 @@ namespace ferry {
 
 // One batch on its way through the model.
 struct BatchRun {
-  Status status;
+  Status status;                // UNAVAILABLE only where the device is dead
   bool divisible = false;       // it failed as it may for the sake of one request, or of the size of the batch
   bool unfit_outputs = false;   // it failed since its outputs are not what the configuration promises
   std::vector<Tensor> outputs;  // on the host, complete once the run has ended

@@ -95,6 +95,8 @@ Result<ExecutionSizes> Instance::WarmUp(const Preparation& preparation) {
     const WarmupTarget target{parts_.config, runner_, parts_.clock, parts_.stopping};
     FERRY_RETURN_IF_ERROR(runner_.Prepare());
     FERRY_RETURN_IF_ERROR(RunWarmup(target, preparation.warmup, parts_.warmup_budget));
+    // A failure of made-up values does not fail the load; that they have killed the device does.
+    FERRY_RETURN_IF_ERROR(parts_.device.CheckHealth());
     if (preparation.sizes) return *preparation.sizes;
     return MeasureSizes(target, preparation.warmup.back(), std::min(budget_end, parts_.clock.Now() + kMeasureTime));
   } catch (const std::exception& error) {
@@ -111,6 +113,7 @@ void Instance::Finish(Started started) {
   auto& [batch, run] = started;
   runner_.End(run);
   if (run.status.ok()) return Succeed(std::move(batch), std::move(run));
+  if (run.status.code() == StatusCode::kUnavailable) parts_.device_lost(run.status);
   if (batch.requests.size() == 1 || !run.divisible) return Fail(batch, Failure::kModel, run.status);
   Retry(std::move(batch), run.status);
 }

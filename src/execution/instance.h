@@ -1,6 +1,7 @@
 #ifndef FERRY_EXECUTION_INSTANCE_H_
 #define FERRY_EXECUTION_INSTANCE_H_
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ class Instance {
     Clock& clock;
     const std::atomic<bool>& stopping;
     Duration warmup_budget;
+    std::function<void(const Status&)> device_lost;
   };
 
   // How an instance comes to its execution sizes: it measures them when it warms up, or is given another's.

@@ -7,6 +7,12 @@
 
 namespace ferry {
 
+struct ModelVersion::Loaded {
+  Device& device;
+  std::unique_ptr<BackendModel> model;
+  std::optional<ExecutionSizes> sizes;  // by the first instance, for all there
+};
+
 namespace {
 
 BatchLimits LimitsFor(const ModelConfig& config) {
@@ -64,31 +70,45 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, Environment envi
 ModelVersion::~ModelVersion() { Stop(); }
 
 Status ModelVersion::Start(Backend& backend) {
-  Result<std::unique_ptr<BackendModel>> model = backend.Load(config_, options_.path, options_.threads);
+  for (const Placement placement : config_.instances) {
+    if (!loaded_.contains(placement)) FERRY_RETURN_IF_ERROR(LoadOn(backend, placement));
+    FERRY_RETURN_IF_ERROR(AddInstance(placement, *loaded_.at(placement)));
+  }
+  return Status();
+}
+
+Status ModelVersion::LoadOn(Backend& backend, Placement placement) {
+  const Result<Device*> device = environment_.devices.At(placement);
+  if (!device.ok()) return device.status();
+  Result<std::unique_ptr<BackendModel>> model = backend.Load(config_, options_.path, **device, options_.threads);
   if (!model.ok()) return model.status();
-  model_ = std::move(model).value();
+  loaded_[placement] = std::make_unique<Loaded>(**device, std::move(model).value(), std::nullopt);
+  return Status();
+}
+
+Status ModelVersion::AddInstance(Placement placement, Loaded& loaded) {
+  Result<std::unique_ptr<ModelInstance>> instance = loaded.model->CreateInstance();
+  if (!instance.ok()) return instance.status();
+  // One after the other, and shared weights by the first alone: several at once would all wait for one compiler.
+  Result<std::vector<WarmupRun>> plan = PlanWarmup(config_, /*brief=*/loaded.sizes && loaded.model->SharesWeights());
+  if (!plan.ok()) return plan.status();
   const Instance::Parts parts{config_,
-                              environment_.device,
+                              loaded.device,
                               batcher_,
                               statistics_,
                               environment_.completions,
                               environment_.outputs,
                               environment_.clock,
                               environment_.stopping,
-                              options_.warmup_budget};
-  std::optional<ExecutionSizes> sizes;  // by the first instance, for all
-  for (int i = 0; i < config_.instance_count; ++i) {
-    Result<std::unique_ptr<ModelInstance>> instance = model_->CreateInstance();
-    if (!instance.ok()) return instance.status();
-    // One after the other, and shared weights by the first alone: several at once would all wait for one compiler.
-    Result<std::vector<WarmupRun>> plan = PlanWarmup(config_, /*brief=*/i > 0 && model_->SharesWeights());
-    if (!plan.ok()) return plan.status();
-    instances_.push_back(std::make_unique<Instance>(parts, std::move(instance).value(),
-                                                    Instance::Preparation{std::move(plan).value(), sizes}));
-    Result<ExecutionSizes> measured = instances_.back()->WaitUntilWarm();
-    if (!measured.ok()) return measured.status();
-    sizes = std::move(measured).value();
-  }
+                              options_.warmup_budget,
+                              [this, placement](const Status& reason) {
+                                if (environment_.device_lost) environment_.device_lost(placement, reason);
+                              }};
+  instances_.push_back(std::make_unique<Instance>(parts, std::move(instance).value(),
+                                                  Instance::Preparation{std::move(plan).value(), loaded.sizes}));
+  Result<ExecutionSizes> measured = instances_.back()->WaitUntilWarm();
+  if (!measured.ok()) return measured.status();
+  loaded.sizes = std::move(measured).value();
   return Status();
 }
 

@@ -50,14 +50,14 @@ Status ParseText(std::string_view text, const std::string& path, inference::Mode
 }  // namespace
 
 Result<ReadConfig> ParseModelConfig(std::string_view text, const std::string& path, const std::string& directory,
-                                    const std::string& model) {
+                                    const std::string& model, int gpus) {
   if (text.size() > kMaxConfigBytes) {
     return InvalidArgumentError(StrCat(path, ": ", text.size(), " bytes, at most ", kMaxConfigBytes, " are read"));
   }
   inference::ModelConfig proto;
   FERRY_RETURN_IF_ERROR(ParseText(text, path, &proto));
   const std::string prefix = StrCat(path, ": ");
-  Result<ModelConfig> config = TranslateConfig(proto, directory, model);
+  Result<ModelConfig> config = TranslateConfig(proto, directory, model, gpus);
   if (!config.ok()) return config.status().WithPrefix(prefix);
   FERRY_RETURN_IF_ERROR(ValidateConfig(*config).WithPrefix(prefix));
   config = WithFerryParameters(std::move(config).value());
@@ -69,7 +69,7 @@ Result<ReadConfig> ParseModelConfig(std::string_view text, const std::string& pa
   return read;
 }
 
-Result<ReadConfig> ReadModelConfig(const std::string& directory, const std::string& model) {
+Result<ReadConfig> ReadModelConfig(const std::string& directory, const std::string& model, int gpus) {
   const std::string path = StrCat(directory, "/config.pbtxt");
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
@@ -82,7 +82,7 @@ Result<ReadConfig> ReadModelConfig(const std::string& directory, const std::stri
   std::string text(kMaxConfigBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
-  return ParseModelConfig(text, path, directory, model);
+  return ParseModelConfig(text, path, directory, model, gpus);
 }
 
 }  // namespace ferry

@@ -15,15 +15,15 @@ struct ReadConfig {
   std::vector<std::string> warnings;
 };
 
-// Reads <directory>/config.pbtxt for the model that the folder is named after. Each error names the file and the line,
+// Reads <directory>/config.pbtxt for the model that the folder is named after, on a machine with `gpus` GPUs. Each error names the file and the line,
 // or the file, the field, its value and what is allowed.
 //   NOT_FOUND         there is no such file
 //   INVALID_ARGUMENT  it is not a valid configuration, or asks for what Ferry does not offer
-Result<ReadConfig> ReadModelConfig(const std::string& directory, const std::string& model);
+Result<ReadConfig> ReadModelConfig(const std::string& directory, const std::string& model, int gpus);
 
 // The same for a text at hand; `path` is for messages.
 Result<ReadConfig> ParseModelConfig(std::string_view text, const std::string& path, const std::string& directory,
-                                    const std::string& model);
+                                    const std::string& model, int gpus);
 
 }  // namespace ferry
 

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "ferry/clock.h"
 #include "model_config.pb.h"
+#include "repository/instance_placement.h"
 
 namespace ferry {
 
@@ -173,32 +174,6 @@ VersionPolicy TranslatePolicy(const inference::ModelVersionPolicy& policy) {
   return LatestVersions{std::max(policy.latest().num_versions(), 1u)};
 }
 
-Status TranslateInstances(const inference::ModelConfig& proto, ModelConfig* config) {
-  if (proto.instance_group_size() == 0) return Status();
-  int64_t total = 0;
-  for (int i = 0; i < proto.instance_group_size(); ++i) {
-    const auto& group = proto.instance_group(i);
-    const std::string where = StrCat("instance_group[", i, "]");
-    if (group.kind() == inference::ModelInstanceGroup::KIND_GPU) {
-      return InvalidArgumentError(
-          StrCat(where, ".kind: KIND_GPU: there is no GPU; allowed are KIND_CPU and KIND_AUTO"));
-    }
-    if (group.gpus_size() > 0 && group.kind() != inference::ModelInstanceGroup::KIND_AUTO) {
-      return InvalidArgumentError(
-          StrCat(where, ".gpus: not allowed with ", inference::ModelInstanceGroup::Kind_Name(group.kind())));
-    }
-    if (group.count() < 0) return InvalidArgumentError(StrCat(where, ".count: ", group.count(), " is negative"));
-    if (!group.passive()) total += std::max(group.count(), 1);
-  }
-  constexpr int64_t kMostInstances = 1024;  // each has a thread and a batch buffer
-  if (total < 1 || total > kMostInstances) {
-    return InvalidArgumentError(
-        StrCat("instance_group: ", total, " instances that take requests; allowed are 1 to ", kMostInstances));
-  }
-  config->instance_count = static_cast<int>(total);
-  return Status();
-}
-
 QueuePolicy TranslateQueuePolicy(const inference::ModelQueuePolicy& proto) {
   QueuePolicy policy;
   if (proto.timeout_action() == inference::ModelQueuePolicy::DELAY) {
@@ -252,19 +227,13 @@ void TranslateWarmup(const inference::ModelConfig& proto, ModelConfig* config) {
 }
 
 // The configuration that callers see: the user's own, with the defaults that are in force.
-std::string SerializeEffective(inference::ModelConfig proto, const ModelConfig& config) {
+std::string SerializeEffective(inference::ModelConfig proto, const ModelConfig& config, int gpus) {
   proto.set_name(config.name);
   proto.set_platform(std::string(kPlatform));
   proto.set_backend(std::string(kBackend));
   proto.set_default_model_filename(config.default_model_filename);
   if (!proto.has_version_policy()) proto.mutable_version_policy()->mutable_latest()->set_num_versions(1);
-  if (proto.instance_group_size() == 0) proto.add_instance_group();
-  for (int i = 0; i < proto.instance_group_size(); ++i) {
-    auto& group = *proto.mutable_instance_group(i);
-    if (group.name().empty()) group.set_name(StrCat(config.name, "_", i));
-    if (group.count() == 0) group.set_count(1);
-    group.set_kind(inference::ModelInstanceGroup::KIND_CPU);  // what KIND_AUTO and KIND_MODEL come to
-  }
+  ResolveInstanceGroups(gpus, &proto);
   return proto.SerializeAsString();
 }
 
@@ -291,6 +260,7 @@ const std::set<std::string, std::less<>>& ActedOn() {
                                                            "instance_group.name",
                                                            "instance_group.count",
                                                            "instance_group.kind",
+                                                           "instance_group.gpus",
                                                            "instance_group.passive",
                                                            "default_model_filename",
                                                            "metric_tags",
@@ -327,7 +297,7 @@ void CollectWithoutEffect(const google::protobuf::Message& message, const std::s
 }  // namespace
 
 Result<ModelConfig> TranslateConfig(const inference::ModelConfig& proto, const std::string& directory,
-                                    const std::string& model) {
+                                    const std::string& model, int gpus) {
   FERRY_RETURN_IF_ERROR(RefuseUnsupported(proto));
   FERRY_RETURN_IF_ERROR(CheckPlatform(proto));
   if (!proto.name().empty() && proto.name() != model) {
@@ -343,12 +313,14 @@ Result<ModelConfig> TranslateConfig(const inference::ModelConfig& proto, const s
   FERRY_RETURN_IF_ERROR(TranslateBatchOutputs(proto, &config));
   config.version_policy = TranslatePolicy(proto.version_policy());
   config.default_model_filename = proto.default_model_filename().empty() ? "model.pt" : proto.default_model_filename();
-  FERRY_RETURN_IF_ERROR(TranslateInstances(proto, &config));
+  Result<std::vector<Placement>> instances = PlaceInstances(proto, gpus);
+  if (!instances.ok()) return instances.status();
+  config.instances = std::move(instances).value();
   TranslateBatching(proto, &config);
   TranslateWarmup(proto, &config);
   for (const auto& [key, value] : proto.parameters()) config.parameters[key] = value.string_value();
   config.metric_tags.insert(proto.metric_tags().begin(), proto.metric_tags().end());
-  config.serialized = SerializeEffective(proto, config);
+  config.serialized = SerializeEffective(proto, config, gpus);
   return config;
 }
 

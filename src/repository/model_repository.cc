@@ -91,7 +91,8 @@ std::vector<ModelRepository::Candidate> ModelRepository::ReadCandidates(const Fo
       Fail(name, "a model's name may hold only letters, digits, '_', '-' and '.'");
     } else if (paths.size() > 1) {
       Fail(name, StrCat("the model is in several repositories: ", StrJoin(paths, ", ")));
-    } else if (Result<ReadConfig> read = ReadModelConfig(paths.front(), name); !read.ok()) {
+    } else if (Result<ReadConfig> read = ReadModelConfig(paths.front(), name, environment_.devices.gpus());
+               !read.ok()) {
       Fail(name, read.status().message());
     } else if (Result<ScannedVersions> scanned = ScanVersions(paths.front()); !scanned.ok()) {
       Fail(name, scanned.status().message());
@@ -111,9 +112,11 @@ std::vector<ModelRepository::Candidate> ModelRepository::ReadCandidates(const Fo
 }
 
 void ModelRepository::EnqueueLoads(const std::vector<Candidate>& candidates) {
-  // The machine is shared fairly: as many threads for each instance as leaves none over.
+  // The machine is shared fairly: as many threads for each instance as leaves none over. One on a GPU only waits for it.
   size_t instances = 0;
-  for (const Candidate& c : candidates) instances += c.versions.size() * static_cast<size_t>(c.config.instance_count);
+  for (const Candidate& c : candidates) {
+    instances += c.versions.size() * static_cast<size_t>(std::ranges::count(c.config.instances, kOnHost));
+  }
   const int threads = std::max(1, options_.cores / static_cast<int>(std::max<size_t>(instances, 1)));
   MutexLock lock(mutex_);
   for (const Candidate& candidate : candidates) {
@@ -148,9 +151,11 @@ void ModelRepository::LoadLoop() {
 void ModelRepository::Load(const LoadJob& job) {
   const std::string path = StrCat(job.config.directory, "/", job.version, "/", job.config.default_model_filename);
   const TimePoint start = environment_.clock.Now();
-  const ModelVersion::Environment environment{environment_.clock,  environment_.device, environment_.completions,
-                                              stopping_,           environment_.timer,  environment_.budget,
-                                              environment_.outputs};
+  const ModelVersion::Environment environment{
+      environment_.clock,       environment_.devices,
+      environment_.completions, stopping_,
+      environment_.timer,       environment_.budget,
+      environment_.outputs,     [this](Placement placement, const Status& reason) { LoseDevice(placement, reason); }};
   auto version =
       std::make_shared<ModelVersion>(job.config, job.version, environment,
                                      ModelVersion::Options{path, job.threads, options_.queue, options_.warmup_budget});
@@ -190,6 +195,34 @@ void ModelRepository::Finish(const LoadJob& job, ModelHandle handle, const Statu
   if (status.ok() && stopping_) HurryQueues();
   if (status.ok()) callbacks_.readiness(job.config.name, true);
   if (last) callbacks_.loaded();
+}
+
+void ModelRepository::LoseDevice(Placement placement, const Status& reason) {
+  std::vector<ModelHandle> lost;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [name, model] : models_) {
+      for (auto& [number, version] : model.versions) {
+        if (!version.handle || std::ranges::count(version.handle->config().instances, placement) == 0) continue;
+        lost.push_back(version.handle);
+        version = {ModelState::kUnavailable, reason.message(), nullptr};
+      }
+    }
+    lost_.insert(lost_.end(), lost.begin(), lost.end());
+  }
+  if (lost.empty()) return;
+  for (const ModelHandle& handle : lost) {
+    const std::string& name = handle->config().name;
+    LogError(StrCat("model ", Describe(name, handle->version()), " is lost: ", reason.message()));
+    handle->AbortQueue(reason);
+    callbacks_.readiness(name, !ReadyVersions(name).empty());
+  }
+  callbacks_.device_lost(reason);
+}
+
+bool ModelRepository::HasLostModels() const {
+  MutexLock lock(mutex_);
+  return !lost_.empty();
 }
 
 bool ModelRepository::WaitUntilLoaded(TimePoint deadline) {

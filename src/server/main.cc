@@ -1,6 +1,6 @@
 // The program `ferry`. Exit codes: 0 after a signal and a clean stop; 1 when the server could not start, a model could
-// not be loaded with --exit-on-error, or work had to be abandoned at the exit timeout; 2 for a wrong command line; 128
-// + signal number when a second signal ends it at once.
+// not be loaded with --exit-on-error, or work had to be abandoned at the exit timeout; 2 for a wrong command line; 70 when
+// a GPU has died; 128 + signal number when a second signal ends it at once.
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +25,8 @@ sigset_t StopSignals() {
   sigaddset(&signals, SIGTERM);
   return signals;
 }
+
+constexpr int kExitGpuLost = 70;  // EX_SOFTWARE of sysexits.h; start again
 
 int WaitForStopSignal() {
   const sigset_t signals = StopSignals();
@@ -59,6 +61,7 @@ int Serve(const CommandLine& command) {
   stopping = true;
   ExitOnNextSignal();
   const Server::Drained drained = server.Drain();
+  if (drained == Server::Drained::kGpuLost) _exit(kExitGpuLost);
   const int code = failed || drained == Server::Drained::kWorkAbandoned ? 1 : 0;
   if (drained != Server::Drained::kClean) _exit(code);
   return code;

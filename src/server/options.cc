@@ -65,6 +65,11 @@ void AddRepositoryFlags(CLI::App& app, ServerOptions& options) {
   app.add_option("--strict-readiness", options.strict_readiness,
                  "Ready only when every model is; else as soon as every load has ended")
       ->capture_default_str();
+  app.add_option(
+         "--exit-on-gpu-fault", options.exit_on_gpu_fault,
+         "End with code 70 when a GPU dies (a kernel's illegal address, say), so that a supervisor starts anew; "
+         "else go on with the models that have no instance there")
+      ->capture_default_str();
   app.add_option("--exit-on-error", options.exit_on_error, "End with code 1 when a model cannot be loaded")
       ->capture_default_str();
 }

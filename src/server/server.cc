@@ -63,16 +63,15 @@ struct Server::Parts {
       : options(std::move(o)),
         cores(AvailableCores()),
         backend(MakeTorchScriptBackend()),
-        host(MakeHostDevice()),
         timer(clock),
         budget(BudgetLimits(options)),
         outputs(options.max_held_output_bytes),
         completions(kCompletionThreads),
         admission({options.max_inflight_calls, options.max_inflight_bytes}),
         repository(RepositoryOptions(options, cores),
-                   {{{"pytorch_libtorch", backend.get()}}, clock, *host, completions, &timer, &budget, &outputs},
+                   {{{"pytorch_libtorch", backend.get()}}, clock, devices, completions, &timer, &budget, &outputs},
                    {[this](const std::string& model, bool ready) { grpc.SetModelServing(model, ready); },
-                    [this] { OnLoaded(); }}),
+                    [this] { OnLoaded(); }, [this](const Status&) { OnGpuLost(); }}),
         grpc(GrpcOptions(options, cores), repository, admission, outputs, clock),
         metrics({options.metrics_address, options.metrics_port},
                 [this] { return MetricsText(admission, outputs, repository, clock.Now()); }) {}
@@ -92,6 +91,13 @@ struct Server::Parts {
     const size_t served = repository.ReadyModels().size();
     LogInfo(StrCat("ready: ", Ports(), " models=", served, " failed=", repository.Index(false).size() - served));
     if (options.exit_on_error && !repository.AllReady()) failed();
+  }
+
+  void OnGpuLost() {
+    if (admission.closed()) return;
+    grpc.UpdateServing();
+    LogError("a GPU is dead, and only a new process can use it again");
+    if (options.exit_on_gpu_fault) failed();
   }
 
   // Ends what is left at the exit timeout: what waits is failed, and clients that do not take their answers are cut
@@ -115,7 +121,7 @@ struct Server::Parts {
   std::function<void()> failed;
   SystemClock clock;
   const std::unique_ptr<Backend> backend;
-  const std::unique_ptr<Device> host;
+  Devices devices;
   ExpiryTimer timer;
   ServerBudget budget;
   OutputMemory outputs;
@@ -154,6 +160,7 @@ Server::Drained Server::Drain() {
     LogWarning("a model is still loading; the load is abandoned");
     return Drained::kLoadCutShort;
   }
+  if (parts.repository.HasLostModels()) return Drained::kGpuLost;
   // Models first: what is left of their loads still reports to the gRPC server.
   parts.repository.Stop();
   parts.grpc.Stop(kGrace);

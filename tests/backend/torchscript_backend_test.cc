@@ -47,7 +47,7 @@ class TorchScriptBackendTest : public ::testing::Test {
 
   Status LoadFile(const std::string& path) {
     instance_.reset();
-    Result<std::unique_ptr<BackendModel>> model = backend_->Load(config_, path, 1);
+    Result<std::unique_ptr<BackendModel>> model = backend_->Load(config_, path, Host(), 1);
     if (!model.ok()) return model.status();
     model_ = std::move(model).value();
     instance_ = std::move(model_->CreateInstance()).value();

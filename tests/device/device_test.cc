@@ -13,34 +13,34 @@ namespace ferry {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-constexpr int kHost = -1;
-
-std::vector<int> AllDevices() {
-  std::vector<int> devices{kHost};
+std::vector<Placement> AllDevices() {
+  std::vector<Placement> devices{kOnHost};
   for (int gpu = 0; gpu < CountGpus(); ++gpu) devices.push_back(gpu);
   return devices;
 }
 
 // What holds for every device: the host, and each GPU that there is.
-class DeviceTest : public ::testing::TestWithParam<int> {
+class DeviceTest : public ::testing::TestWithParam<Placement> {
  protected:
-  static std::unique_ptr<Device> Make(int index) {
-    return index == kHost ? MakeHostDevice() : MakeCudaDevice(index).value();
+  static std::unique_ptr<Device> Make(Placement index) {
+    return index == kOnHost ? MakeHostDevice() : MakeCudaDevice(index).value();
   }
 
   const std::unique_ptr<Device> device_ = Make(GetParam());
 };
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, ::testing::ValuesIn(AllDevices()), [](const auto& test) {
-  return test.param == kHost ? std::string("Host") : "Gpu" + std::to_string(test.param);
+  return test.param == kOnHost ? std::string("Host") : "Gpu" + std::to_string(test.param);
 });
 
 TEST_P(DeviceTest, HasItsName) {
-  EXPECT_EQ(device_->name(), GetParam() == kHost ? "cpu" : "cuda:" + std::to_string(GetParam()));
-  EXPECT_EQ(device_->SharesHostMemory(), GetParam() == kHost);
+  EXPECT_EQ(device_->name(), GetParam() == kOnHost ? "cpu" : "cuda:" + std::to_string(GetParam()));
+  EXPECT_EQ(device_->SharesHostMemory(), GetParam() == kOnHost);
 }
 
 TEST_P(DeviceTest, MemoryIsAligned) {
@@ -130,6 +130,37 @@ TEST(GpuTest, NumberThatDoesNotExistIsAnErrorThatSaysWhy) {
       EXPECT_THAT(device.status().message(), HasSubstr("CUDA"));
     }
   }
+}
+
+TEST(DevicesTest, ADeviceIsOpenedWhenItIsFirstAskedFor) {
+  std::vector<Placement> opened;
+  Devices devices(2, [&](Placement placement) {
+    opened.push_back(placement);
+    return Result<std::unique_ptr<Device>>(MakeHostDevice());
+  });
+  EXPECT_EQ(devices.gpus(), 2);
+  EXPECT_THAT(opened, IsEmpty());
+  Device* const first = devices.At(1).value();
+  EXPECT_EQ(devices.At(1).value(), first);
+  EXPECT_NE(devices.At(kOnHost).value(), first);
+  EXPECT_THAT(opened, ElementsAre(1, kOnHost));
+}
+
+TEST(DevicesTest, WhatCouldNotBeOpenedIsTriedAgain) {
+  bool there = false;
+  Devices devices(1, [&](Placement) -> Result<std::unique_ptr<Device>> {
+    if (!there) return NotFoundError("no driver");
+    return MakeHostDevice();
+  });
+  EXPECT_THAT(devices.At(0).status(), HasStatus(StatusCode::kNotFound, HasSubstr("no driver")));
+  there = true;
+  EXPECT_TRUE(devices.At(0).ok());
+}
+
+TEST(DevicesTest, TheProcesssOwnAreTheHostAndItsGpus) {
+  Devices devices;
+  EXPECT_EQ(devices.gpus(), CountGpus());
+  EXPECT_EQ(devices.At(kOnHost).value()->name(), "cpu");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "base/strings.h"
 #include "execution/completion_pool.h"
 #include "support/fake_backend.h"
 #include "support/fake_device.h"
@@ -11,14 +12,17 @@
 namespace ferry {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // A model version on the real clock, with no delay anywhere: no test waits for time.
 class ModelVersionTest : public ::testing::Test {
  protected:
   std::unique_ptr<ModelVersion> Make(ModelConfig config) {
     return std::make_unique<ModelVersion>(
-        std::move(config), 1, ModelVersion::Environment{clock_, Host(), pool_, stopping_}, ModelVersion::Options{});
+        std::move(config), 1, ModelVersion::Environment{clock_, HostOnly(), pool_, stopping_}, ModelVersion::Options{});
   }
 
   // A model that adds 1 and can be held up: it tells when a batch of real requests has begun and waits for Release().
@@ -36,7 +40,12 @@ class ModelVersionTest : public ::testing::Test {
   static constexpr float kHold = 99;
 
   SystemClock clock_;
-  FakeDevice device_;  // outlives what the pool holds of its memory
+  std::unique_ptr<FakeDevice> made_ = std::make_unique<FakeDevice>();
+  FakeDevice& device_ = *made_;
+  Devices devices_{1, [this](Placement placement) -> Result<std::unique_ptr<Device>> {
+                     if (placement == kOnHost) return MakeHostDevice();
+                     return std::unique_ptr<Device>(std::move(made_));
+                   }};  // outlives what the pool holds of its memory
   CompletionPool pool_{2};
   std::atomic<bool> stopping_ = false;
   std::promise<void> begun_;
@@ -49,6 +58,11 @@ std::vector<float> AnswerOf(TestRequest& made) { return Floats(made.answer.get()
 ModelConfig Batching(int64_t max_batch_size) {
   ModelConfig config = MakeConfig(max_batch_size, {1});
   config.dynamic_batching.emplace();
+  return config;
+}
+
+ModelConfig OnGpu(ModelConfig config) {
+  config.instances = {0};
   return config;
 }
 
@@ -235,7 +249,7 @@ TEST_F(ModelVersionTest, SeveralInstancesWorkAtTheSameTime) {
     return AddOne(inputs);
   });
   ModelConfig config = MakeConfig(4, {1});
-  config.instance_count = 2;
+  config.instances = {kOnHost, kOnHost};
   auto model = Make(std::move(config));
   ASSERT_THAT(model->Start(backend), IsOk());
   TestRequest first = MakeRows(1, 1, kHold);
@@ -251,7 +265,7 @@ TEST_F(ModelVersionTest, AnswersKeepTheOrderWhereItIsAskedFor) {
   FakeBackend backend(Gated());
   ModelConfig config = Batching(1);
   config.dynamic_batching->preserve_ordering = true;
-  config.instance_count = 2;
+  config.instances = {kOnHost, kOnHost};
   auto model = Make(std::move(config));
   ASSERT_THAT(model->Start(backend), IsOk());
   std::mutex mutex;
@@ -299,22 +313,10 @@ TEST_F(ModelVersionTest, StopFinishesWhatWasAccepted) {
   EXPECT_THAT(late.answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("stopped")));
 }
 
-// Adds 1 in memory of the device, which does its work at once.
-FakeModel AddOneOn(FakeDevice& device) {
-  return [&device](std::span<const TensorView> inputs) -> Result<std::vector<Tensor>> {
-    std::vector<Tensor> outputs = AddOne(inputs).value();
-    const MemoryBlock memory = device.AllocateDevice(outputs[0].bytes.size()).value();
-    std::memcpy(memory.get(), outputs[0].bytes.data(), outputs[0].bytes.size());
-    outputs[0].bytes = Bytes(memory.get(), outputs[0].bytes.size());
-    outputs[0].owner = memory;
-    return outputs;
-  };
-}
-
 TEST_F(ModelVersionTest, OnADeviceOfItsOwnMemoryEachRequestGetsItsRows) {
   device_.RunFreely();
   FakeBackend backend(AddOneOn(device_));
-  ModelVersion model(Batching(4), 1, {clock_, device_, pool_, stopping_}, {});
+  ModelVersion model(OnGpu(Batching(4)), 1, {clock_, devices_, pool_, stopping_}, {});
   ASSERT_THAT(model.Start(backend), IsOk());
   std::vector<TestRequest> made;
   for (int i = 0; i < 100; ++i) {
@@ -328,7 +330,7 @@ TEST_F(ModelVersionTest, OnADeviceOfItsOwnMemoryEachRequestGetsItsRows) {
 TEST_F(ModelVersionTest, OnADeviceAFailedCopyFailsItsBatchOnly) {
   device_.RunFreely();
   FakeBackend backend(AddOneOn(device_));
-  ModelVersion model(Batching(4), 1, {clock_, device_, pool_, stopping_}, {});
+  ModelVersion model(OnGpu(Batching(4)), 1, {clock_, devices_, pool_, stopping_}, {});
   ASSERT_THAT(model.Start(backend), IsOk());
   device_.FailNext(FakeStep::kCopyToHost, InternalError("broken"));
   std::vector<TestRequest> made;
@@ -340,6 +342,51 @@ TEST_F(ModelVersionTest, OnADeviceAFailedCopyFailsItsBatchOnly) {
   for (TestRequest& each : made) failed += each.answer.get().ok() ? 0 : 1;
   EXPECT_EQ(failed, 1);  // it is alone in its batch, so there is nothing to run again
   model.Stop();
+}
+
+TEST_F(ModelVersionTest, EachPlaceHasItsOwnCopyOfTheModel) {
+  device_.RunFreely();
+  std::vector<std::string> loads;
+  FakeBackend backend([&](Device& device) -> FakeModel {
+    loads.push_back(device.name());
+    return device.SharesHostMemory() ? AddOne : AddOneOn(device);
+  });
+  ModelConfig config = Batching(4);
+  config.instances = {0, kOnHost, 0};
+  ModelVersion model(std::move(config), 1, {clock_, devices_, pool_, stopping_}, {});
+  ASSERT_THAT(model.Start(backend), IsOk());
+  EXPECT_THAT(loads, ElementsAre("fake:0", "cpu"));
+  for (int i = 0; i < 50; ++i) {
+    TestRequest made = MakeRows(1, 1, static_cast<float>(i));
+    model.Submit(std::move(made.request));
+    EXPECT_EQ(AnswerOf(made)[0], static_cast<float>(i) + 1);
+  }
+  model.Stop();
+}
+
+TEST_F(ModelVersionTest, ADeviceThatCannotBeOpenedFailsTheLoad) {
+  FakeBackend backend(AddOne);
+  Devices none(1, [](Placement) -> Result<std::unique_ptr<Device>> { return NotFoundError("GPU 0: no driver"); });
+  ModelVersion model(OnGpu(Batching(4)), 1, {clock_, none, pool_, stopping_}, {});
+  EXPECT_THAT(model.Start(backend), HasStatus(StatusCode::kNotFound, HasSubstr("no driver")));
+}
+
+TEST_F(ModelVersionTest, ADeadDeviceIsToldOfAndItsRequestsAreAnswered) {
+  device_.RunFreely();
+  FakeBackend backend([](Device& device) { return AddOneOn(device); });
+  std::vector<std::string> told;
+  ModelVersion::Environment environment{clock_, devices_, pool_, stopping_};
+  environment.device_lost = [&](Placement placement, const Status& reason) {
+    told.push_back(StrCat(placement, ": ", reason.message()));
+  };
+  ModelVersion model(OnGpu(Batching(4)), 1, environment, {});
+  ASSERT_THAT(model.Start(backend), IsOk());
+  device_.Die("illegal address");
+  TestRequest made = MakeRows(1, 1);
+  model.Submit(std::move(made.request));
+  EXPECT_THAT(made.answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("illegal address")));
+  model.Stop();
+  EXPECT_THAT(told, ElementsAre(AllOf(StartsWith("0: "), HasSubstr("illegal address"))));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ input { name: "x" data_type: TYPE_FP32 dims: [ 4 ] }
 output { name: "y" data_type: TYPE_FP32 dims: [ 4 ] }
 )";
 
-Result<ReadConfig> Parse(const std::string& text) { return ParseModelConfig(text, "m/config.pbtxt", "m", "m"); }
+Result<ReadConfig> Parse(const std::string& text) { return ParseModelConfig(text, "m/config.pbtxt", "m", "m", 0); }
 
 // A configuration that is complete but for `text`.
 Result<ReadConfig> ParseWith(const std::string& text) {
@@ -36,7 +36,7 @@ TEST(ConfigReaderTest, ReadsTensorsAndFillsInDefaults) {
   EXPECT_EQ(config.inputs[0].type, DataType::kFp32);
   EXPECT_EQ(config.inputs[0].dims, Shape{4});
   EXPECT_EQ(config.default_model_filename, "model.pt");
-  EXPECT_EQ(config.instance_count, 1);
+  EXPECT_THAT(config.instances, ElementsAre(kOnHost));
   EXPECT_FALSE(config.dynamic_batching);
   EXPECT_EQ(std::get<LatestVersions>(config.version_policy).count, 1u);
 }
@@ -56,7 +56,7 @@ metric_tags { key: "team" value: "vision" }
   EXPECT_THAT(config.dynamic_batching->preferred_batch_sizes, ElementsAre(4, 8));
   EXPECT_EQ(config.dynamic_batching->max_queue_delay, std::chrono::microseconds(500));
   EXPECT_EQ(config.dynamic_batching->default_queue_policy.max_queue_size, 16u);
-  EXPECT_EQ(config.instance_count, 3);
+  EXPECT_THAT(config.instances, ElementsAre(kOnHost, kOnHost, kOnHost));
   EXPECT_THAT(std::get<SpecificVersions>(config.version_policy).versions, ElementsAre(3, 1));
   EXPECT_EQ(config.parameters.at("INFERENCE_MODE"), "true");
   EXPECT_EQ(config.metric_tags.at("team"), "vision");
@@ -115,7 +115,7 @@ output { name: "tags" data_type: TYPE_FP32 dims: [ -1, 9 ] }
 )";
 
 Result<ReadConfig> ParseSequence(std::string_view pad, std::string_view more = "") {
-  return ParseModelConfig(StrCat(kSequence, Parameter("ferry.pad", pad), more), "p", "/nowhere", "m");
+  return ParseModelConfig(StrCat(kSequence, Parameter("ferry.pad", pad), more), "p", "/nowhere", "m", 0);
 }
 
 TEST(ConfigReaderTest, ReadsPadding) {
@@ -177,7 +177,7 @@ output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
 )";
 
 Result<ReadConfig> ParseRagged(std::string_view more) {
-  return ParseModelConfig(StrCat(kRagged, more), "p", "/nowhere", "m");
+  return ParseModelConfig(StrCat(kRagged, more), "p", "/nowhere", "m", 0);
 }
 
 TEST(ConfigReaderTest, ReadsRaggedAndOptionalInputs) {
@@ -328,16 +328,16 @@ TEST(ConfigReaderTest, ReadsLabelsFromTheModelsFolder) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/labels.txt") << "cat\r\ndog\n";
   const std::string text = StrCat(kTensors, "output { name: \"z\" data_type: TYPE_FP32 dims: 2 label_filename: ");
-  EXPECT_THAT(ParseModelConfig(text + "\"labels.txt\" }", "p", folder, "m").value().config.outputs[1].labels,
+  EXPECT_THAT(ParseModelConfig(text + "\"labels.txt\" }", "p", folder, "m", 0).value().config.outputs[1].labels,
               ElementsAre("cat", "dog"));
-  EXPECT_THAT(ParseModelConfig(text + "\"none.txt\" }", "p", folder, "m"),
+  EXPECT_THAT(ParseModelConfig(text + "\"none.txt\" }", "p", folder, "m", 0),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("'none.txt'")));
-  EXPECT_THAT(ParseModelConfig(text + "\"../labels.txt\" }", "p", folder, "m"),
+  EXPECT_THAT(ParseModelConfig(text + "\"../labels.txt\" }", "p", folder, "m", 0),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("inside the model's folder")));
 }
 
 TEST(ConfigReaderTest, AMissingFileIsNamed) {
-  EXPECT_THAT(ReadModelConfig("/no/such/model", "model"),
+  EXPECT_THAT(ReadModelConfig("/no/such/model", "model", 0),
               HasStatus(StatusCode::kNotFound, HasSubstr("/no/such/model/config.pbtxt does not exist")));
 }
 

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "execution/completion_pool.h"
 #include "support/fake_backend.h"
+#include "support/fake_device.h"
 #include "support/host_device.h"
 #include "support/status_matchers.h"
 
@@ -44,7 +45,7 @@ class ModelRepositoryTest : public ::testing::Test {
   ModelRepository& Load(std::vector<std::string> folders = {}) {
     if (folders.empty()) folders = {folder_};
     repository_.emplace(ModelRepository::Options{folders, 4, 2, {}, std::chrono::seconds(30)},
-                        ModelRepository::Environment{{{"pytorch_libtorch", &backend_}}, clock_, Host(), pool_},
+                        ModelRepository::Environment{{{"pytorch_libtorch", &backend_}}, clock_, HostOnly(), pool_},
                         ModelRepository::Callbacks{[this](const std::string& model, bool ready) {
                                                      const std::lock_guard lock(mutex_);
                                                      readiness_[model] = ready;
@@ -150,7 +151,7 @@ TEST_F(ModelRepositoryTest, HiddenFoldersAreNoModels) {
 TEST_F(ModelRepositoryTest, AnEmptyRepositoryIsLoadedAtOnce) { EXPECT_TRUE(Load().AllReady()); }
 
 TEST_F(ModelRepositoryTest, AFolderThatCannotBeReadIsAnErrorOfTheStart) {
-  ModelRepository repository({{"/no/such/folder"}, 1, 1, {}, {}}, {{}, clock_, Host(), pool_},
+  ModelRepository repository({{"/no/such/folder"}, 1, 1, {}, {}}, {{}, clock_, HostOnly(), pool_},
                              {[](const std::string&, bool) {}, [] {}});
   EXPECT_THAT(repository.Start(), HasStatus(StatusCode::kUnavailable, HasSubstr("/no/such/folder")));
 }
@@ -164,6 +165,68 @@ TEST_F(ModelRepositoryTest, AHandleOutlivesTheRepositorysEntry) {
   TestRequest late = MakeRows(1, 2);
   handle->Submit(std::move(late.request));
   EXPECT_THAT(late.answer.get(), HasStatus(StatusCode::kUnavailable, HasSubstr("stopped")));
+}
+
+// One model on the host and one on the only GPU.
+class LostDeviceTest : public ModelRepositoryTest {
+ protected:
+  void SetUp() override {
+    ModelRepositoryTest::SetUp();
+    AddModel("host", {1}, StrCat("max_batch_size: 4 ", kTensors, "instance_group { kind: KIND_CPU }"));
+    AddModel("gpu", {1}, StrCat("max_batch_size: 4 ", kTensors));
+    device_->RunFreely();
+    repository_.emplace(ModelRepository::Options{{folder_}, 1, 2, {}, std::chrono::seconds(30)},
+                        ModelRepository::Environment{{{"pytorch_libtorch", &on_devices_}}, clock_, devices_, pool_},
+                        ModelRepository::Callbacks{[this](const std::string& model, bool ready) {
+                                                     const std::lock_guard lock(mutex_);
+                                                     readiness_[model] = ready;
+                                                   },
+                                                   [this] { loaded_.set_value(); },
+                                                   [this](const Status& reason) { lost_.set_value(reason); }});
+    ASSERT_THAT(repository_->Start(), IsOk());
+    loaded_.get_future().wait();
+  }
+
+  void TearDown() override { repository_.reset(); }  // before the devices
+
+  static Result<InferResponse> Ask(const ModelHandle& model) {
+    TestRequest made = MakeRows(1, 2, 1);
+    model->Submit(std::move(made.request));
+    return made.answer.get();
+  }
+
+  std::unique_ptr<FakeDevice> made_ = std::make_unique<FakeDevice>();
+  FakeDevice* const device_ = made_.get();
+  Devices devices_{1, [this](Placement placement) -> Result<std::unique_ptr<Device>> {
+                     if (placement == kOnHost) return MakeHostDevice();
+                     return std::unique_ptr<Device>(std::move(made_));
+                   }};
+  FakeBackend on_devices_{
+      [](Device& device) -> FakeModel { return device.SharesHostMemory() ? AddOne : AddOneOn(device); }};
+  std::promise<Status> lost_;
+};
+
+TEST_F(LostDeviceTest, ItsModelsAreNotReadyAnyMoreAndTheOthersGoOn) {
+  const ModelHandle model = repository_->Find("gpu", "").value();
+  EXPECT_THAT(Ask(model), IsOk());
+  EXPECT_TRUE(repository_->AllReady());
+  device_->Die("illegal address");
+  EXPECT_THAT(Ask(model), HasStatus(StatusCode::kUnavailable, HasSubstr("illegal address")));
+  EXPECT_THAT(lost_.get_future().get(), HasStatus(StatusCode::kUnavailable, HasSubstr("illegal address")));
+  EXPECT_TRUE(repository_->HasLostModels());
+  EXPECT_FALSE(repository_->AllReady());
+  EXPECT_FALSE(readiness_["gpu"]);
+  EXPECT_THAT(repository_->Find("gpu", "1"), HasStatus(StatusCode::kUnavailable, HasSubstr("not at ready state")));
+  EXPECT_TRUE(readiness_["host"]);
+  EXPECT_THAT(Ask(repository_->Find("host", "").value()), IsOk());
+}
+
+// Handles given out before stay good, so that a batch may meet the failure again.
+TEST_F(LostDeviceTest, IsToldOfOnce) {
+  const ModelHandle model = repository_->Find("gpu", "").value();
+  device_->Die("illegal address");
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Ask(model), HasStatus(StatusCode::kUnavailable, HasSubstr("")));
+  lost_.get_future().wait();  // a second report would have thrown
 }
 
 }  // namespace

@@ -23,15 +23,18 @@ class FakeInstance final : public ModelInstance {
   const FakeModel model_;
 };
 
-// A backend whose models all behave like `model`; `load` decides by the path whether a load succeeds.
+// A backend whose models all behave like `model`, or as their device wants it; `load` decides by the path whether a load
+// succeeds.
 class FakeBackend final : public Backend {
  public:
   explicit FakeBackend(FakeModel model, std::function<Status(const std::string&)> load = nullptr)
-      : model_(std::move(model)), load_(std::move(load)) {}
+      : model_for_([model = std::move(model)](Device&) { return model; }), load_(std::move(load)) {}
+  explicit FakeBackend(std::function<FakeModel(Device&)> model_for) : model_for_(std::move(model_for)) {}
 
-  Result<std::unique_ptr<BackendModel>> Load(const ModelConfig&, const std::string& path, int) override {
+  Result<std::unique_ptr<BackendModel>> Load(const ModelConfig&, const std::string& path, Device& device,
+                                             int) override {
     if (load_) FERRY_RETURN_IF_ERROR(load_(path));
-    return std::unique_ptr<BackendModel>(std::make_unique<Loaded>(model_));
+    return std::unique_ptr<BackendModel>(std::make_unique<Loaded>(model_for_(device)));
   }
 
  private:
@@ -47,7 +50,7 @@ class FakeBackend final : public Backend {
     const FakeModel model_;
   };
 
-  const FakeModel model_;
+  const std::function<FakeModel(Device&)> model_for_;
   const std::function<Status(const std::string&)> load_;
 };
 
@@ -62,6 +65,18 @@ inline Result<std::vector<Tensor>> AddOne(std::span<const TensorView> inputs) {
   std::vector<float> values = Floats(inputs[0].bytes);
   for (float& value : values) value += 1;
   return std::vector<Tensor>{FloatTensor(inputs[0].shape, values)};
+}
+
+// Adds 1 in memory of the device, which does its work at once.
+inline FakeModel AddOneOn(Device& device) {
+  return [&device](std::span<const TensorView> inputs) -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> outputs = AddOne(inputs).value();
+    const MemoryBlock memory = device.AllocateDevice(outputs[0].bytes.size()).value();
+    std::memcpy(memory.get(), outputs[0].bytes.data(), outputs[0].bytes.size());
+    outputs[0].bytes = Bytes(memory.get(), outputs[0].bytes.size());
+    outputs[0].owner = memory;
+    return outputs;
+  };
 }
 
 }  // namespace ferry

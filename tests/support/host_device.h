@@ -5,10 +5,15 @@
 
 namespace ferry {
 
-// The host, for tests that are not about devices.
+// The host alone, for tests that are not about devices.
 inline Device& Host() {
   static const std::unique_ptr<Device> host = MakeHostDevice();
   return *host;
+}
+
+inline Devices& HostOnly() {
+  static Devices devices(0, [](Placement) { return Result<std::unique_ptr<Device>>(MakeHostDevice()); });
+  return devices;
 }
 
 }  // namespace ferry
