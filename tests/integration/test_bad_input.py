@@ -5,7 +5,8 @@ import time
 import grpc
 import pytest
 from models import ADDONE
-from wire import assert_serves, floats, infer, of_rows, one_input, refused, request, squeezed, tensor
+from wire import (assert_serves, floats, infer, of_rows, one_input, raw_infer, refused, request, squeezed,
+                  tensor)
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 MEGABYTE = 1 << 20
@@ -80,17 +81,14 @@ GOOD = of_rows("addone", [[1, 2, 3, 4]])
     request("", outputs=["OUTPUT__0"]),
     request("", [tensor("INPUT__0", "FP32", [1, 4])]),
     request("", [tensor("potato", "FP32", [1, 4])]),
-], ids=["unknown outputs", "one output", "one input", "unknown inputs"])
+    request("", raw=[floats(1, 2, 3, 4)]),
+    request("", parameters={"potato": 1}),
+], ids=["unknown outputs", "one output", "one input", "unknown inputs", "raw contents", "one parameter"])
 def test_b043_enormous_lists_are_refused(server, entry):
     body = GOOD.SerializeToString() + 1_000_000 * entry.SerializeToString()
     begin = time.monotonic()
     refused(raw_infer(server), body, INVALID)
     assert time.monotonic() - begin < 5
-
-
-def raw_infer(server):
-    """ModelInfer that takes the bytes of a message, well-formed or not."""
-    return server.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
 
 
 def test_a_name_that_is_not_utf8_is_refused_and_not_logged(server):

@@ -86,6 +86,11 @@ def infer(stub, message, timeout=TIMEOUT):
     return next(iter(arrays(stub.ModelInfer(message, timeout=timeout)).values()))
 
 
+def raw_infer(server):
+    """ModelInfer that takes the bytes of a message, well-formed or not."""
+    return server.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+
+
 def probe_steps(stub, model, seconds):
     """How many steps of a probe take this long: that depends on the machine and its load."""
     sample = 1000
