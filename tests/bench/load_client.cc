@@ -25,6 +25,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +123,8 @@ class LoadClient {
       const size_t rank = latencies_us_.size() * static_cast<size_t>(percent) / 100;
       std::printf("p%d_us %.2f\n", percent, latencies_us_[std::min(rank, latencies_us_.size() - 1)]);
     }
+    const double sum = std::accumulate(latencies_us_.begin(), latencies_us_.end(), 0.0);
+    std::printf("mean_us %.2f\n", sum / static_cast<double>(latencies_us_.size()));
     const double cpu_us = static_cast<double>(std::clock()) * 1e6 / CLOCKS_PER_SEC;
     std::printf("client_cpu_us %.3f\n", cpu_us / static_cast<double>(latencies_us_.size()));
     std::printf("answer_bytes %zu\n", answer_bytes_);

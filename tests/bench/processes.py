@@ -1,6 +1,7 @@
 """The processes that a benchmark compares: how they are started, and what they use."""
 
 import contextlib
+import functools
 import os
 import pathlib
 import socket
@@ -9,7 +10,9 @@ import sys
 import sysconfig
 import threading
 
+import grpc
 import torch
+from tritonclient.grpc import service_pb2_grpc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
@@ -191,6 +194,10 @@ class Triton:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
         libraries = [str(self.folder / "packages" / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
         return environment | {"OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": ":".join(libraries)}
+
+    @functools.cached_property
+    def stub(self):
+        return service_pb2_grpc.GRPCInferenceServiceStub(grpc.insecure_channel(self.address))
 
     def __enter__(self):
         return self

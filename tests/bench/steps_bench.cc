@@ -1,16 +1,48 @@
-// What each step of a request's way through the server costs by itself: Google Benchmark.
+// What each step of a request's way through the server costs by itself, in time and in allocations: Google Benchmark.
 
 #include <benchmark/benchmark.h>
 
+#include <cstdlib>
+#include <new>
+
 #include "execution/batch_buffer.h"
+#include "execution/batch_outputs.h"
 #include "frontend/grpc/infer_message.h"
 #include "frontend/grpc/infer_response.h"
 #include "frontend/request_validator.h"
 #include "support/host_device.h"
 #include "support/requests.h"
 
+namespace {
+thread_local int64_t allocations = 0;
+}
+
+// All of C++'s memory comes this way: the other forms of new end here. Not inlined, so that the compiler does not take
+// malloc() and free() for a mistake.
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
 namespace ferry {
 namespace {
+
+// Reports the allocations of one iteration, which should be a few small ones for a request and none for a batch.
+class AllocationCount {
+ public:
+  explicit AllocationCount(benchmark::State& state) : state_(state) {}
+  ~AllocationCount() {
+    state_.counters["allocations"] =
+        benchmark::Counter(static_cast<double>(allocations - before_), benchmark::Counter::kAvgIterations);
+  }
+
+ private:
+  benchmark::State& state_;
+  const int64_t before_ = allocations;
+};
 
 // gRPC reads into slices of up to 64 KiB.
 constexpr size_t kSlice = size_t{64} << 10;
@@ -46,6 +78,7 @@ std::vector<Bytes> PiecesOf(const std::vector<grpc::Slice>& slices) {
 void BM_ParseInPlace(benchmark::State& state) {
   const std::vector<grpc::Slice> slices = SlicesOf(MessageOf(state.range(0)));
   const std::vector<Bytes> pieces = PiecesOf(slices);
+  const AllocationCount count(state);
   for (auto _ : state) benchmark::DoNotOptimize(ParseInferRequest(pieces));
 }
 BENCHMARK(BM_ParseInPlace)->Arg(kSmall)->Arg(kImage);
@@ -54,6 +87,7 @@ BENCHMARK(BM_ParseInPlace)->Arg(kSmall)->Arg(kImage);
 void BM_ParseAndValidate(benchmark::State& state) {
   const std::vector<grpc::Slice> slices = SlicesOf(MessageOf(state.range(0)));
   const ModelConfig config = MakeConfig(8, {-1});
+  const AllocationCount count(state);
   for (auto _ : state) {
     grpc::ByteBuffer buffer(slices.data(), slices.size());
     const std::shared_ptr<InferMessage> message = InferMessage::Parse(&buffer).value();
@@ -65,6 +99,7 @@ BENCHMARK(BM_ParseAndValidate)->Arg(kSmall)->Arg(kImage);
 // What it takes with the generated class, which copies.
 void BM_ParseWithProtobuf(benchmark::State& state) {
   const std::string message = MessageOf(state.range(0));
+  const AllocationCount count(state);
   for (auto _ : state) {
     inference::ModelInferRequest proto;
     benchmark::DoNotOptimize(proto.ParseFromString(message));
@@ -85,6 +120,7 @@ void BM_Gather(benchmark::State& state) {
   const ModelConfig config = MakeConfig(8, {-1});
   BatchBuffer buffer(config, Host());
   const Batch batch = BatchOf(8, state.range(0));
+  const AllocationCount count(state);
   for (auto _ : state) benchmark::DoNotOptimize(buffer.Gather(batch, batch.rows));
   state.SetBytesProcessed(state.iterations() * 8 * state.range(0) * static_cast<int64_t>(sizeof(float)));
 }
@@ -94,6 +130,7 @@ void BM_MemcpyOfAsMuch(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(8 * state.range(0)) * sizeof(float);
   const std::vector<std::byte> from(bytes);
   std::vector<std::byte> to(bytes);
+  const AllocationCount count(state);
   for (auto _ : state) {
     std::memcpy(to.data(), from.data(), bytes);
     benchmark::ClobberMemory();
@@ -102,9 +139,26 @@ void BM_MemcpyOfAsMuch(benchmark::State& state) {
 }
 BENCHMARK(BM_MemcpyOfAsMuch)->Arg(kSmall)->Arg(kImage);
 
+// The rows of each request of a batch of 8.
+void BM_Scatter(benchmark::State& state) {
+  const ModelConfig config = MakeConfig(8, {-1});
+  const Batch batch = BatchOf(8, state.range(0));
+  const std::vector<Tensor> outputs = {ZeroTensor(DataType::kFp32, {8, state.range(0)})};
+  const AllocationCount count(state);
+  for (auto _ : state) {
+    BatchPosition position;
+    for (const auto& request : batch.requests) {
+      benchmark::DoNotOptimize(CutOutputs(config, *request, position, outputs));
+      position.Advance(*request);
+    }
+  }
+}
+BENCHMARK(BM_Scatter)->Arg(kSmall)->Arg(kImage);
+
 void BM_BuildAnswer(benchmark::State& state) {
   const std::vector<Tensor> outputs = {ZeroTensor(DataType::kFp32, {1, state.range(0)})};
   const ResponseHeader header{"identity", 1, "id", {"y"}};
+  const AllocationCount count(state);
   for (auto _ : state) benchmark::DoNotOptimize(BuildInferResponse(header, outputs));
 }
 BENCHMARK(BM_BuildAnswer)->Arg(kSmall)->Arg(kImage);
