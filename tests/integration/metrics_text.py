@@ -74,3 +74,13 @@ def by_reason(server, name, model):
 
 def failures(server, model):
     return by_reason(server, "ferry_request_failures_total", model)
+
+
+OPEN_WORK = {"nv_inference_pending_request_count", "ferry_oldest_request_age_seconds", "ferry_calls_in_flight",
+             "ferry_call_bytes_in_flight", "ferry_output_bytes_held"}
+
+
+def open_work(server):
+    """What the server has not done with yet: the gauges that are not 0."""
+    samples = scrape(server).samples
+    return {key: value for key, value in samples.items() if key[0] in OPEN_WORK and value != 0}
