@@ -82,7 +82,7 @@ Status ModelVersion::LoadOn(Backend& backend, Placement placement) {
   if (!device.ok()) return device.status();
   Result<std::unique_ptr<BackendModel>> model = backend.Load(config_, options_.path, **device, options_.threads);
   if (!model.ok()) return model.status();
-  loaded_[placement] = std::make_unique<Loaded>(**device, std::move(model).value(), std::nullopt);
+  loaded_[placement] = std::make_unique<Loaded>(Loaded{**device, std::move(model).value(), std::nullopt});
   return Status();
 }
 
