@@ -30,7 +30,6 @@ std::vector<Placement> PlacesOf(const Group& group, int gpus) {
 
 Status CheckGroup(const Group& group, int gpus, const std::string& where) {
   if (group.count() < 0) return InvalidArgumentError(StrCat(where, ".count: ", group.count(), " is negative"));
-  const std::string kind = Group::Kind_Name(group.kind());
   if (group.kind() == Group::KIND_GPU) {
     if (gpus == 0) {
       return InvalidArgumentError(
@@ -41,7 +40,7 @@ Status CheckGroup(const Group& group, int gpus, const std::string& where) {
       return InvalidArgumentError(StrCat(where, ".gpus: there is no GPU ", *missing, "; there are 0 to ", gpus - 1));
     }
   } else if (group.gpus_size() > 0 && group.kind() != Group::KIND_AUTO) {
-    return InvalidArgumentError(StrCat(where, ".gpus: not allowed with ", kind));
+    return InvalidArgumentError(StrCat(where, ".gpus: not allowed with ", Group::Kind_Name(group.kind())));
   }
   return Status();
 }
@@ -78,7 +77,7 @@ void ResolveInstanceGroups(int gpus, inference::ModelConfig* config) {
     if (group.name().empty()) group.set_name(StrCat(config->name(), "_", i));
     if (group.count() == 0) group.set_count(1);
     const std::vector<Placement> places = PlacesOf(group, gpus);
-    const bool on_gpus = RunsOnGpus(group, gpus);
+    const bool on_gpus = places.front() != kOnHost;
     group.set_kind(on_gpus ? Group::KIND_GPU : Group::KIND_CPU);
     group.clear_gpus();
     if (on_gpus) group.mutable_gpus()->Add(places.begin(), places.end());

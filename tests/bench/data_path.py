@@ -21,7 +21,7 @@ import time
 import numpy as np
 import torch
 from processes import (
-    ROOT, Echo, Ferry, Triton, forget_peak, load, peak_bytes, pinned, processor_seconds, program, report_of)
+    ROOT, Echo, Ferry, Triton, load, pinned, processor_seconds, program, report_of)
 
 # processes has set the path.
 from gates import Gates, of_gated  # noqa: I001
@@ -243,7 +243,7 @@ def flood_once(contenders, repository, message):
     flags = [f"--max-inflight-bytes={INFLIGHT_BYTES}"]
     with Ferry(repository, flags=flags, prefix=contenders.pinned) as server:
         infer(server.stub, of_gated("gated", [0], width=FLOOD_WIDTH))
-        forget_peak(server.pid)
+        server.forget_peak()
         base = server.resident_bytes()
         with held(contenders.gates, server, "gated") as request:
             client = load(server.address, message, concurrency=FLOOD, requests=FLOOD, quiet_ms=1000)
@@ -252,7 +252,7 @@ def flood_once(contenders, repository, message):
             request.release()
             report = report_of(client)
         answer = infer_all(server.stub, [of_gated("gated", [0], width=FLOOD_WIDTH)])[0]
-        peak = (peak_bytes(server.pid) - base) / MEGABYTE
+        peak = (server.peak_bytes() - base) / MEGABYTE
     unexplained = sum(count for (_, text), count in report.refusals.items() if not text)
     return {"peak_mb": peak, "unexplained": unexplained, "refused": FLOOD - report.ok,
             "next_served": int(not isinstance(answer, Exception))}

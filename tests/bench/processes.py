@@ -51,16 +51,6 @@ def children(pid):
     return found
 
 
-def forget_peak(pid):
-    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
-
-
-def peak_bytes(pid):
-    """The most resident memory since forget_peak()."""
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-
 # Programs that measure
 
 

@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "execution/completion_pool.h"
 #include "support/fake_backend.h"
-#include "support/fake_device.h"
+#include "support/fake_gpu.h"
 #include "support/host_device.h"
 #include "support/status_matchers.h"
 
@@ -40,12 +40,9 @@ class ModelVersionTest : public ::testing::Test {
   static constexpr float kHold = 99;
 
   SystemClock clock_;
-  std::unique_ptr<FakeDevice> made_ = std::make_unique<FakeDevice>();
-  FakeDevice& device_ = *made_;
-  Devices devices_{1, [this](Placement placement) -> Result<std::unique_ptr<Device>> {
-                     if (placement == kOnHost) return MakeHostDevice();
-                     return std::unique_ptr<Device>(std::move(made_));
-                   }};  // outlives what the pool holds of its memory
+  HostAndFakeGpu places_;  // outlive what the pool holds of their memory
+  FakeDevice& device_ = places_.gpu();
+  Devices& devices_ = places_.devices();
   CompletionPool pool_{2};
   std::atomic<bool> stopping_ = false;
   std::promise<void> begun_;
@@ -349,7 +346,7 @@ TEST_F(ModelVersionTest, EachPlaceHasItsOwnCopyOfTheModel) {
   std::vector<std::string> loads;
   FakeBackend backend([&](Device& device) -> FakeModel {
     loads.push_back(device.name());
-    return device.SharesHostMemory() ? AddOne : AddOneOn(device);
+    return AddOneOn(device);
   });
   ModelConfig config = Batching(4);
   config.instances = {0, kOnHost, 0};
@@ -373,7 +370,7 @@ TEST_F(ModelVersionTest, ADeviceThatCannotBeOpenedFailsTheLoad) {
 
 TEST_F(ModelVersionTest, ADeadDeviceIsToldOfAndItsRequestsAreAnswered) {
   device_.RunFreely();
-  FakeBackend backend([](Device& device) { return AddOneOn(device); });
+  FakeBackend backend(AddOneOn);
   std::vector<std::string> told;
   ModelVersion::Environment environment{clock_, devices_, pool_, stopping_};
   environment.device_lost = [&](Placement placement, const Status& reason) {

@@ -116,6 +116,14 @@ class FerryServer:
         pages = pathlib.Path(f"/proc/{self.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
+    def forget_peak(self):
+        pathlib.Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+
+    def peak_bytes(self):
+        """The most resident memory since forget_peak(), or since the start."""
+        lines = pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
     def thread_count(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))
 

@@ -82,11 +82,6 @@ ACTIVATION = DEEP_ROWS * 64 * 4
 DEEP = Model("deep", (Deep,), [fp32("INPUT__0", -1, 64)], [fp32("OUTPUT__0", -1, 64)], max_batch_size=0)
 
 
-def peak_bytes(server):
-    status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM:")).split()[1]) * 1024
-
-
 @pytest.mark.parametrize("mode", ["true", "false"])
 def test_b070_forward_keeps_no_activations_for_a_backward_pass(start, repository, mode):
     """With gradients on, each of the forty layers keeps its activation until the end. Without, a layer needs
@@ -97,7 +92,7 @@ def test_b070_forward_keeps_no_activations_for_a_backward_pass(start, repository
     before = server.resident_bytes()
     answer = infer(server.stub, of_rows("deep", np.ones((DEEP_ROWS, 64))))
     assert answer.shape == (DEEP_ROWS, 64) and np.isfinite(answer).all()
-    taken = (peak_bytes(server) - before) / ACTIVATION
+    taken = (server.peak_bytes() - before) / ACTIVATION
     print(f"\npeak: {taken:.1f} activations")
     # Forty more with gradients.
     assert taken < 24

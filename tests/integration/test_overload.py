@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -44,16 +43,6 @@ WIDTH = 150_000  # 600 KB
 BOUND = 64 * MEGABYTE
 
 
-def forget_peak(server):
-    pathlib.Path(f"/proc/{server.pid}/clear_refs").write_text("5")
-
-
-def peak_bytes(server):
-    """The most resident memory since forget_peak()."""
-    lines = pathlib.Path(f"/proc/{server.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-
 @pytest.mark.parametrize("small_before", [0, 2000], ids=["cold", "after_small_requests"])
 def test_flood_of_large_requests_takes_bounded_memory(start, repository, gates, small_before):
     repository.add(ADDONE, gates.model().batching("gated"))
@@ -62,7 +51,7 @@ def test_flood_of_large_requests_takes_bounded_memory(start, repository, gates, 
     infer_all(server.stub, [of_rows("addone", [[1, 2, 3, 4]])] * small_before)
     held = gates.hold(server.stub, "gated")
     base = server.resident_bytes()
-    forget_peak(server)
+    server.forget_peak()
 
     message = of_gated("gated", [1], width=WIDTH).SerializeToString()
     send = server.channel.unary_unary(MODEL_INFER)
@@ -71,7 +60,7 @@ def test_flood_of_large_requests_takes_bounded_memory(start, repository, gates, 
                what="each call let in or refused")
     held.finish()
     codes = collections.Counter(each.code() for each in futures)
-    growth = peak_bytes(server) - base
+    growth = server.peak_bytes() - base
     print(f"\n{codes[grpc.StatusCode.OK]} of {FLOOD} answered, {growth / MEGABYTE:.0f} MB more at the peak")
 
     assert set(codes) == {grpc.StatusCode.OK, UNAVAILABLE}

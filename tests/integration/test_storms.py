@@ -135,38 +135,36 @@ def test_storm_of_cancels(server, rng):
 
 def test_storm_of_connections_that_are_closed_with_calls_on_them(server):
     ends = Ends()
-    chunks = chunked(CALLS, 20)
 
-    def client(seed):
-        rng = random.Random(seed)
-        for numbers in chunks[seed::CLIENTS]:
-            with grpc.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
-                stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-                calls = [ends.send(stub, i, work(rng, i)) for i in numbers]
-                if rng.random() < 0.8:
-                    rng.choice(calls[:5]).code()  # waits for its end
+    def on_one_connection(rng, numbers):
+        with grpc.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
+            stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+            calls = [ends.send(stub, i, work(rng, i)) for i in numbers]
+            if rng.random() < 0.8:
+                rng.choice(calls[:5]).code()  # waits for its end
 
-    run_threads(CLIENTS, client)
+    by_clients(on_one_connection, each=20)
     ends.assert_complete(CALLS, {CANCELLED})
     assert_accounts_agree(server, ends.codes, {"cancelled"})
 
 
 def test_storm_of_streams_that_are_closed_or_cancelled(server):
     ends = Ends()
-    chunks = chunked(CALLS, 25)
-
-    def client(seed):
-        rng = random.Random(seed)
-        for numbers in chunks[seed::CLIENTS]:
-            stream(server.stub, rng, numbers, ends)
-
-    run_threads(CLIENTS, client)
+    by_clients(lambda rng, numbers: stream(server.stub, rng, numbers, ends), each=25)
     ends.assert_complete(CALLS, {CANCELLED, INVALID})
     assert_accounts_agree(server, ends.codes, {"cancelled", "bad_request"})
 
 
-def chunked(count, size):
-    return [range(first, min(first + size, count)) for first in range(0, count, size)]
+def by_clients(send, each):
+    """Several clients at once send the requests' numbers, `each` at a time."""
+    chunks = [range(first, min(first + each, CALLS)) for first in range(0, CALLS, each)]
+
+    def client(seed):
+        rng = random.Random(seed)
+        for numbers in chunks[seed::CLIENTS]:
+            send(rng, numbers)
+
+    run_threads(CLIENTS, client)
 
 
 def stream(stub, rng, numbers, ends):

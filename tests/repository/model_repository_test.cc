@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "execution/completion_pool.h"
 #include "support/fake_backend.h"
-#include "support/fake_device.h"
+#include "support/fake_gpu.h"
 #include "support/host_device.h"
 #include "support/status_matchers.h"
 
@@ -44,13 +44,17 @@ class ModelRepositoryTest : public ::testing::Test {
   // Loads everything; paths that contain "corrupt" fail.
   ModelRepository& Load(std::vector<std::string> folders = {}) {
     if (folders.empty()) folders = {folder_};
-    repository_.emplace(ModelRepository::Options{folders, 4, 2, {}, std::chrono::seconds(30)},
-                        ModelRepository::Environment{{{"pytorch_libtorch", &backend_}}, clock_, HostOnly(), pool_},
+    return Load(std::move(folders), backend_, HostOnly());
+  }
+  ModelRepository& Load(std::vector<std::string> folders, Backend& backend, Devices& devices) {
+    repository_.emplace(ModelRepository::Options{std::move(folders), 4, 2, {}, std::chrono::seconds(30)},
+                        ModelRepository::Environment{{{"pytorch_libtorch", &backend}}, clock_, devices, pool_},
                         ModelRepository::Callbacks{[this](const std::string& model, bool ready) {
                                                      const std::lock_guard lock(mutex_);
                                                      readiness_[model] = ready;
                                                    },
-                                                   [this] { loaded_.set_value(); }});
+                                                   [this] { loaded_.set_value(); },
+                                                   [this](const Status& reason) { lost_.set_value(reason); }});
     EXPECT_THAT(repository_->Start(), IsOk());
     loaded_.get_future().wait();
     repository_->WaitUntilLoaded(kNever);
@@ -66,6 +70,7 @@ class ModelRepositoryTest : public ::testing::Test {
   std::mutex mutex_;
   std::map<std::string, bool> readiness_;
   std::promise<void> loaded_;
+  std::promise<Status> lost_;
   std::optional<ModelRepository> repository_;
 };
 
@@ -174,17 +179,8 @@ class LostDeviceTest : public ModelRepositoryTest {
     ModelRepositoryTest::SetUp();
     AddModel("host", {1}, StrCat("max_batch_size: 4 ", kTensors, "instance_group { kind: KIND_CPU }"));
     AddModel("gpu", {1}, StrCat("max_batch_size: 4 ", kTensors));
-    device_->RunFreely();
-    repository_.emplace(ModelRepository::Options{{folder_}, 1, 2, {}, std::chrono::seconds(30)},
-                        ModelRepository::Environment{{{"pytorch_libtorch", &on_devices_}}, clock_, devices_, pool_},
-                        ModelRepository::Callbacks{[this](const std::string& model, bool ready) {
-                                                     const std::lock_guard lock(mutex_);
-                                                     readiness_[model] = ready;
-                                                   },
-                                                   [this] { loaded_.set_value(); },
-                                                   [this](const Status& reason) { lost_.set_value(reason); }});
-    ASSERT_THAT(repository_->Start(), IsOk());
-    loaded_.get_future().wait();
+    places_.gpu().RunFreely();
+    Load({folder_}, on_devices_, places_.devices());
   }
 
   void TearDown() override { repository_.reset(); }  // before the devices
@@ -195,22 +191,15 @@ class LostDeviceTest : public ModelRepositoryTest {
     return made.answer.get();
   }
 
-  std::unique_ptr<FakeDevice> made_ = std::make_unique<FakeDevice>();
-  FakeDevice* const device_ = made_.get();
-  Devices devices_{1, [this](Placement placement) -> Result<std::unique_ptr<Device>> {
-                     if (placement == kOnHost) return MakeHostDevice();
-                     return std::unique_ptr<Device>(std::move(made_));
-                   }};
-  FakeBackend on_devices_{
-      [](Device& device) -> FakeModel { return device.SharesHostMemory() ? AddOne : AddOneOn(device); }};
-  std::promise<Status> lost_;
+  HostAndFakeGpu places_;
+  FakeBackend on_devices_{AddOneOn};
 };
 
 TEST_F(LostDeviceTest, ItsModelsAreNotReadyAnyMoreAndTheOthersGoOn) {
   const ModelHandle model = repository_->Find("gpu", "").value();
   EXPECT_THAT(Ask(model), IsOk());
   EXPECT_TRUE(repository_->AllReady());
-  device_->Die("illegal address");
+  places_.gpu().Die("illegal address");
   EXPECT_THAT(Ask(model), HasStatus(StatusCode::kUnavailable, HasSubstr("illegal address")));
   EXPECT_THAT(lost_.get_future().get(), HasStatus(StatusCode::kUnavailable, HasSubstr("illegal address")));
   EXPECT_TRUE(repository_->HasLostModels());
@@ -224,7 +213,7 @@ TEST_F(LostDeviceTest, ItsModelsAreNotReadyAnyMoreAndTheOthersGoOn) {
 // Handles given out before stay good, so that a batch may meet the failure again.
 TEST_F(LostDeviceTest, IsToldOfOnce) {
   const ModelHandle model = repository_->Find("gpu", "").value();
-  device_->Die("illegal address");
+  places_.gpu().Die("illegal address");
   for (int i = 0; i < 3; ++i) EXPECT_THAT(Ask(model), HasStatus(StatusCode::kUnavailable, HasSubstr("")));
   lost_.get_future().wait();  // a second report would have thrown
 }
