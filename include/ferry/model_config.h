@@ -143,6 +143,8 @@ struct ModelConfig {
   std::optional<Padding> padding;
   // Whether a batch may be executed with more rows than it has, where warm-up finds that to take less time.
   bool round_batch_sizes = true;
+  // Whether runs on a GPU are recorded and replayed as CUDA graphs. False without an instance on a GPU.
+  bool cuda_graphs = false;
   std::map<std::string, std::string> metric_tags;
   // The whole configuration as the ModelConfig method answers it: a serialized inference.ModelConfig.
   std::string serialized;

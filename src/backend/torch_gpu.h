@@ -3,6 +3,7 @@
 
 #include <c10/core/Device.h>
 
+#include "backend/graphed_forward.h"
 #include "ferry/device.h"
 
 namespace ferry {
@@ -15,6 +16,11 @@ void UseStream(c10::Device device, DeviceStream& stream);
 // Gives memory back to the device that libtorch keeps for itself after it was freed. Waits for all work of the device:
 // for when there is no memory left.
 void ReleaseKeptMemory(c10::Device device);
+
+// Records into CUDA graphs, which all take their memory from one pool: each is to be replayed on the stream in use, and its
+// outputs taken by work on that stream, before another is.
+// REQUIRES: `device` is a GPU.
+RecordWork MakeWorkRecorder(c10::Device device);
 
 }  // namespace ferry
 

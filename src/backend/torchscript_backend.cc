@@ -67,6 +67,7 @@ Result<TorchScriptOptions> ReadParameters(const ModelConfig& config, c10::Device
   FERRY_RETURN_IF_ERROR(ReadBool(config, "ENABLE_WEIGHT_SHARING", &options.share_weights));
   FERRY_RETURN_IF_ERROR(ReadBool(config, "DISABLE_OPTIMIZED_EXECUTION", &disable_optimized));
   options.optimized_execution = !disable_optimized;
+  options.graphs = config.cuda_graphs && device.is_cuda();
   static const std::set<std::string> kKnown = {"INFERENCE_MODE", "ENABLE_WEIGHT_SHARING", "DISABLE_OPTIMIZED_EXECUTION",
                                                "INTRA_OP_THREAD_COUNT"};
   for (const auto& [key, value] : config.parameters) {

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "backend/graphed_forward.h"
+#include "backend/model_outputs.h"
 #include "backend/torch_gpu.h"
 #include "base/strings.h"
 
@@ -27,39 +29,6 @@ Status ExecuteFailure(std::string_view what) {
   return IsOutOfMemory(what) ? ResourceExhaustedError(std::move(message)) : InternalError(std::move(message));
 }
 
-// The tensors in what forward() returned, with names where it was a dict.
-struct ModelOutputs {
-  std::vector<at::Tensor> tensors;
-  std::vector<std::string> names;
-};
-
-Result<ModelOutputs> Flatten(c10::IValue value) {
-  ModelOutputs outputs;
-  if (value.isTensor()) {
-    outputs.tensors.push_back(std::move(value).toTensor());
-  } else if (value.isTensorList()) {
-    outputs.tensors = value.toTensorVector();
-  } else if (value.isTuple()) {
-    for (const c10::IValue& element : value.toTupleRef().elements()) {
-      if (!element.isTensor())
-        return InvalidArgumentError(StrCat("the model returned a tuple with a ", element.tagKind()));
-      outputs.tensors.push_back(element.toTensor());
-    }
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      if (!entry.key().isString() || !entry.value().isTensor()) {
-        return InvalidArgumentError("the model returned a dict that is not Dict[str, Tensor]");
-      }
-      outputs.names.push_back(entry.key().toStringRef());
-      outputs.tensors.push_back(entry.value().toTensor());
-    }
-  } else {
-    return InvalidArgumentError(StrCat("the model returned a ", value.tagKind(),
-                                       "; allowed are a tensor and a tuple, list or dict of tensors"));
-  }
-  return outputs;
-}
-
 class TorchScriptInstance final : public ModelInstance {
  public:
   TorchScriptInstance(const ModelConfig& config, const TorchScriptOptions& options, const TorchScriptBinding& binding,
@@ -68,7 +37,9 @@ class TorchScriptInstance final : public ModelInstance {
         names_(config.ModelInputNames()),
         options_(options),
         binding_(binding),
-        module_(std::move(module)) {}
+        module_(std::move(module)) {
+    if (options.graphs) graphs_.emplace(config.name, MakeWorkRecorder(options.device));
+  }
 
   void BindThread(DeviceStream& stream) override {
     // The first call in a thread adopts the number that another thread has set last, so it has to come before our own.
@@ -97,7 +68,7 @@ class TorchScriptInstance final : public ModelInstance {
         wrapped.push_back(input.type == DataType::kInvalid ? at::Tensor() : WrapInTorch(input, options_.device));
       }
       // `wrapped` lives on until the outputs are taken, so that an output on an input's memory shows as shared.
-      Result<ModelOutputs> outputs = Flatten(module_.forward(Arguments(wrapped)));
+      Result<ModelOutputs> outputs = graphs_ ? graphs_->Run(wrapped, forward_) : forward_(wrapped);
       if (!outputs.ok()) return outputs.status().WithPrefix(Prefix());
       return Take(std::move(outputs).value());
     } catch (const std::bad_alloc&) {
@@ -169,6 +140,10 @@ class TorchScriptInstance final : public ModelInstance {
   const TorchScriptOptions options_;
   const TorchScriptBinding& binding_;
   torch::jit::Module module_;
+  const GraphedForward::Forward forward_ = [this](const std::vector<at::Tensor>& inputs) {
+    return FlattenOutputs(module_.forward(Arguments(inputs)));
+  };
+  std::optional<GraphedForward> graphs_;
 };
 
 }  // namespace

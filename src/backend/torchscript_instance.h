@@ -18,6 +18,7 @@ struct TorchScriptOptions {
   bool inference_mode = true;       // else only without gradients
   bool optimized_execution = true;  // the profiling executor's optimizations
   bool share_weights = true;
+  bool graphs = false;  // REQUIRES: `device` is a GPU
 };
 
 struct TorchScriptBinding {

@@ -18,6 +18,8 @@ namespace {
 
 // TorchScript's executor profiles the first run, optimizes in the second and is steady in the third.
 constexpr uint32_t kFirstRuns = 3;
+// The backend records a CUDA graph in the fourth run of each size.
+constexpr uint32_t kRunsUntilGraph = 4;
 // Beyond this only powers of two and the largest size are warmed: no budget would reach the others.
 constexpr int64_t kMostSizes = 1024;
 
@@ -155,8 +157,9 @@ Result<std::vector<WarmupRun>> PlanWarmup(const ModelConfig& config, bool brief)
     if (plan.empty()) row = *sample_row;
     plan.push_back({sample.name, sample.batch_size, sample.count, std::move(sample_row).value()});
   }
-  for (const int64_t size : Sizes(config.max_rows(), brief)) {
-    plan.push_back({"", size, size == 1 && !brief ? kFirstRuns : 1, row});
+  for (const int64_t size : Sizes(config.max_rows(), brief && !config.cuda_graphs)) {
+    const uint32_t runs = size == 1 && !brief ? kFirstRuns : 1;
+    plan.push_back({"", size, config.cuda_graphs ? kRunsUntilGraph : runs, row});
   }
   return plan;
 }

@@ -31,7 +31,8 @@ struct WarmupTarget {
 // What to run: the samples of model_warmup in their order, then each batch size that traffic can form (up to 1024, beyond
 // that powers of two), on rows like those of the first sample (all zero without samples, variable extents taken as 1). The
 // sizes come in the order 1, the largest, powers of two, the rest, so that a budget cuts off the least useful. With `brief`
-// the sizes are 1 and the largest only: what a further instance of a model with shared weights needs for its thread.
+// the sizes are 1 and the largest only: what a further instance of a model with shared weights needs for its thread. CUDA
+// graphs are an instance's own, so that with them each runs every size, until it has the graph.
 //   INVALID_ARGUMENT  a sample's file cannot be read or has the wrong size
 Result<std::vector<WarmupRun>> PlanWarmup(const ModelConfig& config, bool brief);
 

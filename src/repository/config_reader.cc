@@ -66,6 +66,10 @@ Result<ReadConfig> ParseModelConfig(std::string_view text, const std::string& pa
   for (const std::string& field : FieldsWithoutEffect(proto)) {
     read.warnings.push_back(StrCat(prefix, "field '", field, "' is accepted but has no effect"));
   }
+  const auto graphs = read.config.parameters.find("ferry.cuda_graphs");
+  if (graphs != read.config.parameters.end() && graphs->second == "true" && !read.config.cuda_graphs) {
+    read.warnings.push_back(StrCat(prefix, "parameter ferry.cuda_graphs has no effect without a GPU"));
+  }
   return read;
 }
 

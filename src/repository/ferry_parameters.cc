@@ -19,6 +19,13 @@ Status ReadBatchSizes(const std::string& value, ModelConfig* config) {
   return Status();
 }
 
+Status ReadCudaGraphs(const std::string& value, ModelConfig* config) {
+  if (value != "true" && value != "false") return InvalidArgumentError("allowed are 'true' and 'false'");
+  const bool on_gpu = std::ranges::any_of(config->instances, [](Placement place) { return place != kOnHost; });
+  config->cuda_graphs = value == "true" && on_gpu;
+  return Status();
+}
+
 // The parts of a list, which blanks or commas separate.
 std::vector<std::string_view> SplitList(std::string_view list) {
   std::vector<std::string_view> parts;
@@ -209,6 +216,7 @@ struct Parameter {
 };
 // In the order in which they are read.
 constexpr Parameter kParameters[] = {{"ferry.batch_sizes", ReadBatchSizes},
+                                     {"ferry.cuda_graphs", ReadCudaGraphs},
                                      {"ferry.pad", ReadPad},
                                      {"ferry.pad_lengths", ReadPadLengths},
                                      {"ferry.pad_cut", ReadPadCut}};

@@ -9,7 +9,7 @@ namespace ferry {
 // other servers and tools still read the file. docs/parameters.md describes them.
 
 // `config` with what its parameters of that kind say.
-// REQUIRES: the tensors and the batching of `config` are filled in.
+// REQUIRES: the tensors, the batching and the instances of `config` are filled in.
 //   INVALID_ARGUMENT  an unknown name, with those that are known; a value that is not allowed, with those that are
 Result<ModelConfig> WithFerryParameters(ModelConfig config);
 

@@ -11,7 +11,9 @@
 namespace ferry {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using Fill = WarmupInput::Fill;
 
@@ -53,6 +55,14 @@ TEST_F(WarmupTest, EverySizeIsWarmedTheUsefulOnesFirst) {
 
 TEST_F(WarmupTest, AFurtherInstanceWarmsItsThreadOnly) {
   EXPECT_THAT(RowsOf(PlanWarmup(MakeConfig(6), true).value()), ElementsAre(1, 6));
+}
+
+TEST_F(WarmupTest, WithCudaGraphsEachInstanceRunsEachSizeUntilItIsReplayed) {
+  ModelConfig config = MakeConfig(3);
+  config.cuda_graphs = true;
+  const std::vector<WarmupRun> plan = PlanWarmup(config, true).value();
+  EXPECT_THAT(RowsOf(plan), ElementsAre(1, 3, 2));
+  EXPECT_THAT(plan, Each(Field(&WarmupRun::count, 4u)));
 }
 
 TEST_F(WarmupTest, SamplesComeFirstAndGiveTheSizesTheirExtents) {

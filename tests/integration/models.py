@@ -218,6 +218,7 @@ class Model:
     outputs: list
     max_batch_size: int = 8
     instances: int = 1
+    kind: str = "KIND_CPU"
     threads: int | None = None
     extra: str = ""
 
@@ -239,7 +240,7 @@ class Model:
             f"max_batch_size: {self.max_batch_size}",
             *(_tensor_config("input", *each) for each in self.inputs),
             *(_tensor_config("output", *each) for each in self.outputs),
-            f"instance_group {{ count: {self.instances} kind: KIND_CPU }}",
+            f"instance_group {{ count: {self.instances} kind: {self.kind} }}",
             "" if self.threads is None else parameter("INTRA_OP_THREAD_COUNT", self.threads),
             self.extra,
         ]

@@ -13,6 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kTensors[] = R"(
 input { name: "x" data_type: TYPE_FP32 dims: [ 4 ] }
@@ -105,6 +106,22 @@ TEST(ConfigReaderTest, ReadsHowBatchSizesAreChosen) {
   EXPECT_FALSE(ConfigWith(Parameter("ferry.batch_sizes", "exact")).round_batch_sizes);
   EXPECT_THAT(ParseWith(Parameter("ferry.batch_sizes", "many")),
               HasStatus(StatusCode::kInvalidArgument, HasSubstr("parameter ferry.batch_sizes 'many': allowed are")));
+}
+
+TEST(ConfigReaderTest, CudaGraphsAreForModelsOnGpus) {
+  const auto read = [](std::string_view value, int gpus) {
+    const std::string text =
+        StrCat("platform: \"pytorch_libtorch\"\n", kTensors, Parameter("ferry.cuda_graphs", value));
+    return ParseModelConfig(text, "p", "/nowhere", "m", gpus).value();
+  };
+  EXPECT_TRUE(read("true", 1).config.cuda_graphs);
+  EXPECT_FALSE(read("false", 1).config.cuda_graphs);
+  EXPECT_FALSE(read("true", 0).config.cuda_graphs);
+  EXPECT_THAT(read("true", 0).warnings, ElementsAre(HasSubstr("ferry.cuda_graphs has no effect without a GPU")));
+  EXPECT_THAT(read("true", 1).warnings, IsEmpty());
+  EXPECT_FALSE(ConfigWith("").cuda_graphs);
+  EXPECT_THAT(ParseWith(Parameter("ferry.cuda_graphs", "yes")),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("parameter ferry.cuda_graphs 'yes': allowed are")));
 }
 
 constexpr char kSequence[] = R"(
