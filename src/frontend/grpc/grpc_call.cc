@@ -9,8 +9,8 @@ class AwaitedCall {
  public:
   AwaitedCall(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue* queue, const ServeCall& serve)
       : service_(service), queue_(queue), serve_(serve), call_(std::make_unique<GrpcCall>()) {
-    call_->operation.Set<&AwaitedCall::OnHeaders>(this);
     call_->context.AsyncNotifyWhenDone(&call_->done);
+    call_->operation.Set<&AwaitedCall::OnHeaders>(this);
     service_.RequestCall(&call_->context, &call_->stream, queue, queue, &call_->operation);
   }
 

@@ -21,7 +21,6 @@ InferStream::InferStream(InferService& service, Admission& admission, std::uniqu
       admission_(admission),
       call_(std::move(call)),
       errors_end_it_(WantsErrorsToEndIt(call_->context)) {
-  read_.Set<&InferStream::OnRead>(this);
   call_->done.Set<&InferStream::OnDone>(this);
   references_ = 1;
 }
@@ -140,6 +139,7 @@ InferStream::Requests InferStream::Proceed() {
 void InferStream::ReadNext() {
   reading_ = true;
   ++references_;
+  read_.Set<&InferStream::OnRead>(this);
   call_->stream.Read(&message_, &read_);
 }
 
