@@ -15,18 +15,20 @@ ALLOWED = {
     "device": ["base"],
     "backend": ["base"],
     "frontend": ["repository", "execution", "batching", "metrics", "base"],
+    "loadgen": ["base"],
     "server": ["frontend", "backend", "device", "repository", "execution", "batching", "metrics", "base"],
 }
 # Libraries by the folders that may include them.
 LIBRARIES = {
     r"(torch|ATen|c10)/": ["backend"],
     r"cuda": ["device"],
-    r"grpc": ["frontend"],
-    r"(boost/|simdjson)": ["frontend"],
-    r"google/protobuf/": ["repository", "frontend"],
+    r"grpc": ["frontend", "loadgen"],
+    r"(boost/|simdjson)": ["frontend", "loadgen"],
+    r"nlohmann/": ["loadgen"],
+    r"google/protobuf/": ["repository", "frontend", "loadgen"],
     r"spdlog/": ["base"],
     r"prometheus/": ["metrics"],
-    r"CLI/": ["server"],
+    r"CLI/": ["server", "loadgen"],
 }
 INCLUDE = re.compile(r'^\s*#include\s+[<"]([^>"]+)[>"]', re.M)
 
