@@ -1,0 +1,267 @@
+#include "loadgen/bench_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "base/strings.h"
+#include "ferry/version.h"
+
+namespace ferry {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kFooter[] = R"(
+Examples:
+  ferry-bench -m mlp --concurrency-range 1:64:x2                   how throughput grows with clients
+  ferry-bench -m mlp --request-rate-range 500 --duration 30s       latency at 500 requests/s, Poisson
+  ferry-bench -m mlp --latency-threshold 50 --percentile 99        the highest rate with a p99 within 50 ms
+  ferry-bench -m mlp --concurrency-range 32 --json a.json --html a.html --assert 'p99<80ms'
+  ferry-bench compare --baseline a.json --candidate b.json
+  ferry-bench selftest                                             what this host can measure at all
+
+In an open loop (rates and traces) latency counts from the moment a request was due, whatever held it up; requests are
+sent on time, whether earlier ones have been answered or not.
+
+Exit codes: 0; 1 a result that is invalid, or an assertion that does not hold; 2 a wrong command line; 3 no result: the
+server or the model cannot be reached, or does not take the requests.)";
+
+// A number with the parts of a range.
+Result<double> ParsePositive(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(number) || number <= 0) {
+    return InvalidArgumentError(StrCat(Quoted(text), ": must be a number greater than 0"));
+  }
+  return number;
+}
+
+std::vector<std::string> SplitAt(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+Result<std::vector<double>> Steps(const std::vector<std::string>& parts) {
+  constexpr size_t kMost = 1000;
+  const bool factor = parts.size() == 3 && parts[2].starts_with('x');
+  const Result<double> first = ParsePositive(parts[0]);
+  const Result<double> last = ParsePositive(parts[1]);
+  const Result<double> step = parts.size() < 3 ? Result<double>(1.0) : ParsePositive(parts[2].substr(factor ? 1 : 0));
+  for (const Result<double>* each : {&first, &last, &step}) {
+    if (!each->ok()) return each->status();
+  }
+  if (factor && *step <= 1) return InvalidArgumentError(StrCat("factor ", *step, ": must be greater than 1"));
+  std::vector<double> values;
+  for (double value = *first; value <= *last * (1 + 1e-9); value = factor ? value * *step : value + *step) {
+    values.push_back(value);
+    if (values.size() > kMost) return InvalidArgumentError(StrCat("more than ", kMost, " points"));
+  }
+  if (values.empty()) return InvalidArgumentError(StrCat("the end ", *last, " is before the beginning ", *first));
+  return values;
+}
+
+// Options that hold a text which is read when all are there.
+struct RawText {
+  std::string concurrency, rate, duration, interval, warmup, deadline, threshold;
+};
+
+void AddTargetFlags(CLI::App& app, MeasureOptions& options) {
+  app.add_option("-m,--model-name", options.model, "Model to call");
+  app.add_option("-x,--model-version", options.version, "Its version; the server's choice if left out");
+  app.add_option("-u,--url", options.url, "HOST:PORT of the server's gRPC port")->capture_default_str();
+  app.add_option("-H,--header", options.headers, "Metadata of each call, NAME:VALUE; may be repeated");
+  app.add_option("--grpc-compression-algorithm", options.compression)
+      ->check(CLI::IsMember({"none", "gzip", "deflate"}))
+      ->capture_default_str();
+  app.add_flag("--ssl-grpc-use-ssl", options.tls, "TLS");
+  app.add_option("--ssl-grpc-root-certifications-file", options.root_certificates, "PEM; the system's if left out");
+  app.add_option("--ssl-grpc-private-key-file", options.private_key, "PEM, for mutual TLS");
+  app.add_option("--ssl-grpc-certificate-chain-file", options.certificate_chain, "PEM, for mutual TLS");
+}
+
+void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
+  app.add_option(
+      "--concurrency-range", raw.concurrency,
+      "Closed loop: requests under way, as 8 or 1,8,64 or 1:8:1 or 1:64:x2. Without any load flag: 1, 4, 16, "
+      "64 and 2 x max_batch_size x instances");
+  app.add_option("--request-rate-range", raw.rate, "Open loop: requests per second, in the same forms");
+  app.add_option("--request-distribution", options.arrivals,
+                 "Of an open loop: constant, poisson, gamma:SHAPE, on-off:ON,OFF, ramp:RATE, ...")
+      ->capture_default_str();
+  app.add_option("--trace", options.trace, "Open loop: at the times of this file (docs/bench.md)");
+  app.add_option("--trace-speed", options.trace_speed, "How much faster than it was recorded")
+      ->check(CLI::PositiveNumber);
+  app.add_option(
+      "--max-outstanding", options.max_outstanding,
+      "Open loop: so many requests under way at most; what is due beyond that is dropped and counts as failed");
+  app.add_flag("--wait-when-full", options.wait_when_full, "Send what is over --max-outstanding later instead");
+  app.add_option("-l,--latency-threshold", raw.threshold,
+                 "Search for the highest rate whose --percentile is within it: 50ms, or a number of milliseconds");
+  app.add_option("--percentile", options.percentile, "Of the threshold")
+      ->check(CLI::Range(1.0, 99.999))
+      ->capture_default_str();
+  app.add_option("--duration", raw.duration, "Measured time of each point (10s)");
+  app.add_option("-p,--measurement-interval", raw.interval, "The same in milliseconds, as perf_analyzer has it");
+  app.add_option("--warmup", raw.warmup, "Of the same load before each point, not counted (2s)");
+  app.add_option("--deadline", raw.deadline, "Of each call, as its client sets it (none)");
+}
+
+void AddDataFlags(CLI::App& app, MeasureOptions& options) {
+  app.add_option("-b,--batch-size", options.batch, "Rows of each request")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--input-data", options.input_data,
+                 "random, zero, a JSON file as perf_analyzer's, or a folder of files")
+      ->capture_default_str();
+  app.add_option("--shape", options.shapes, "NAME:D,D for an input with variable dimensions; may be repeated");
+  app.add_option("--range", options.ranges, "NAME:LEAST,MOST of random values; integers are 0 and 1 by default");
+  app.add_option("--string-length", options.string_length, "Of random strings")->capture_default_str();
+  app.add_option("--distinct", options.distinct, "Requests with data of their own")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--request-parameter", options.parameters, "NAME:VALUE:TYPE, with type bool, int or string");
+  app.add_option("--seed", options.seed, "Of data and schedule")->capture_default_str();
+}
+
+void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
+  app.add_option("--threads", options.threads, "Threads that send and receive; 0: one for each two cores, at most 4");
+  app.add_option("--channels", options.channels, "Connections of each thread")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("-f,--csv", options.csv, "File for a table with perf_analyzer's columns");
+  app.add_option("--json", options.json, "File for the whole result, which `compare` reads");
+  app.add_option("--html", options.html, "File for a report, complete in itself");
+  app.add_option("--assert", options.assertions, "Such as 'p99<15ms', 'errors==0', 'rps>=500'; may be repeated");
+  app.add_flag("-q,--quiet", options.quiet, "No line each second");
+}
+
+struct ReadDuration {
+  const char* flag;
+  const std::string& text;
+  Duration unit;
+  Duration* value;
+};
+
+Status ReadTexts(const RawText& raw, MeasureOptions& options) {
+  Duration threshold{};
+  for (const auto& [flag, text, unit, value] :
+       {ReadDuration{"--duration", raw.duration, seconds(1), &options.duration},
+        ReadDuration{"--measurement-interval", raw.interval, milliseconds(1), &options.duration},
+        ReadDuration{"--warmup", raw.warmup, seconds(1), &options.warmup},
+        ReadDuration{"--deadline", raw.deadline, milliseconds(1), &options.deadline},
+        ReadDuration{"--latency-threshold", raw.threshold, milliseconds(1), &threshold}}) {
+    if (text.empty()) continue;
+    const Result<Duration> read = ParseDuration(text, unit);
+    if (!read.ok()) return read.status().WithPrefix(StrCat(flag, " "));
+    *value = *read;
+  }
+  if (!raw.threshold.empty()) options.objective = threshold;
+  for (const auto& [flag, text, values] : {std::tuple{"--concurrency-range ", &raw.concurrency, &options.concurrencies},
+                                           std::tuple{"--request-rate-range ", &raw.rate, &options.rates}}) {
+    if (text->empty()) continue;
+    Result<std::vector<double>> read = ParseRange(*text);
+    if (!read.ok()) return read.status().WithPrefix(flag);
+    *values = std::move(read).value();
+  }
+  return Status();
+}
+
+Status CheckMeasure(const MeasureOptions& options) {
+  if (options.model.empty()) return InvalidArgumentError("--model-name (-m) is needed");
+  const int loads = !options.concurrencies.empty() + !options.rates.empty() + !options.trace.empty();
+  if (loads > 1 || (options.objective && (!options.concurrencies.empty() || !options.trace.empty()))) {
+    return InvalidArgumentError(
+        "only one of --concurrency-range, --request-rate-range, --trace and --latency-threshold at a time");
+  }
+  for (const double value : options.concurrencies) {
+    if (value != std::floor(value))
+      return InvalidArgumentError(StrCat("--concurrency-range ", value, ": must be whole"));
+  }
+  if (options.duration <= Duration::zero()) return InvalidArgumentError("--duration: must be greater than 0");
+  if (options.wait_when_full && options.max_outstanding.empty()) {
+    return InvalidArgumentError("--wait-when-full: only with --max-outstanding");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::vector<double>> ParseRange(const std::string& text) {
+  const std::vector<std::string> parts = SplitAt(text, ':');
+  if (parts.size() > 3) return InvalidArgumentError(StrCat(Quoted(text), ": must be FIRST:LAST:STEP"));
+  Result<std::vector<double>> values = std::vector<double>();
+  if (parts.size() > 1) {
+    values = Steps(parts);
+  } else {
+    for (const std::string& part : SplitAt(text, ',')) {
+      const Result<double> value = ParsePositive(part);
+      if (!value.ok()) return value.status();
+      values->push_back(*value);
+    }
+  }
+  if (values.ok() && values->empty()) return InvalidArgumentError("must not be empty");
+  return values;
+}
+
+Result<Duration> ParseDuration(const std::string& text, Duration unit) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string suffix = end;
+  if (suffix == "us") unit = std::chrono::microseconds(1);
+  if (suffix == "ms") unit = milliseconds(1);
+  if (suffix == "s") unit = seconds(1);
+  if (suffix == "m") unit = std::chrono::minutes(1);
+  const bool known = suffix.empty() || suffix == "us" || suffix == "ms" || suffix == "s" || suffix == "m";
+  constexpr double kLongest = 3.2e16;  // nanoseconds: a year
+  const double nanoseconds = number * static_cast<double>(std::chrono::nanoseconds(unit).count());
+  if (end == text.c_str() || !known || !(nanoseconds >= 0) || nanoseconds > kLongest) {
+    return InvalidArgumentError(StrCat(Quoted(text), ": must be a time such as 250us, 10ms, 1.5s or 2m"));
+  }
+  return Duration(static_cast<int64_t>(nanoseconds));
+}
+
+Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments) {
+  CLI::App app("Measures a server of the V2 inference protocol.", "ferry-bench");
+  app.footer(kFooter);
+  MeasureOptions measure;
+  RawText raw;
+  AddTargetFlags(app, measure);
+  AddLoadFlags(app, measure, raw);
+  AddDataFlags(app, measure);
+  AddOutputFlags(app, measure);
+  app.set_version_flag("--version", StrCat("ferry-bench ", kVersion));
+  SelfTestOptions self_test;
+  CLI::App* const self = app.add_subcommand("selftest", "Prints what this host and this program can measure at most");
+  self->add_option("--bytes", self_test.bytes, "Of each request and answer")->capture_default_str();
+  self->add_option("--rate", self_test.rate, "Of the open loop whose lateness is shown")->capture_default_str();
+  NullServerOptions null_server;
+  CLI::App* const null = app.add_subcommand("null-server")->group("");
+  null->add_option("bytes", null_server.bytes)->required();
+  CompareOptions compare;
+  CLI::App* const comparing = app.add_subcommand("compare", "Tells whether one set of results is faster than another");
+  comparing->add_option("--baseline", compare.baseline, "Results in JSON, one for each run")->required();
+  comparing->add_option("--candidate", compare.candidate, "Results in JSON, one for each run")->required();
+  comparing->add_option("--threshold", compare.threshold, "Least difference that counts")->capture_default_str();
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success& text) {  // --help and --version
+    std::ostringstream out;
+    app.exit(text, out, out);
+    return BenchCommand(BenchText{out.str()});
+  } catch (const CLI::ParseError& error) {
+    return InvalidArgumentError(StrCat(error.what(), "; see ferry-bench --help"));
+  }
+  if (self->parsed()) return BenchCommand(self_test);
+  if (null->parsed()) return BenchCommand(null_server);
+  if (comparing->parsed()) return BenchCommand(compare);
+  measure.arguments = arguments;
+  FERRY_RETURN_IF_ERROR(ReadTexts(raw, measure));
+  FERRY_RETURN_IF_ERROR(CheckMeasure(measure));
+  return BenchCommand(std::move(measure));
+}
+
+}  // namespace ferry

@@ -1,0 +1,97 @@
+#ifndef FERRY_LOADGEN_BENCH_OPTIONS_H_
+#define FERRY_LOADGEN_BENCH_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ferry/clock.h"
+#include "ferry/status.h"
+
+namespace ferry {
+
+// The command line of ferry-bench. Flags are named as perf_analyzer's where the meaning is the same.
+
+// What is measured: a load, or several one after the other.
+struct MeasureOptions {
+  std::string model;
+  std::string version;
+  std::string url = "localhost:8001";
+  int64_t batch = 1;  // rows of a request
+
+  std::vector<double> concurrencies;  // closed loop
+  std::vector<double> rates;          // open loop
+  std::string arrivals = "poisson";   // of an open loop
+  std::string trace;                  // file with the times of an open loop
+  double trace_speed = 1;
+  std::string max_outstanding;  // number; empty: no cap
+  bool wait_when_full = false;
+
+  Duration warmup = std::chrono::seconds(2);
+  Duration duration = std::chrono::seconds(10);
+  Duration deadline{};  // of a call; zero: none
+  double percentile = 99;
+  std::optional<Duration> objective;  // search for the highest rate whose percentile is within it
+
+  std::string input_data = "random";  // zero, random, a JSON file or a folder
+  std::vector<std::string> shapes;
+  std::vector<std::string> ranges;
+  int64_t string_length = 16;
+  int64_t distinct = 16;  // requests with data of their own
+  std::vector<std::string> parameters;
+  uint64_t seed = 1;
+
+  int threads = 0;   // 0: by the cores
+  int channels = 2;  // of each thread
+  std::vector<std::string> headers;
+  std::string compression = "none";
+  bool tls = false;
+  std::string root_certificates;
+  std::string private_key;
+  std::string certificate_chain;
+
+  std::string csv;
+  std::string json;
+  std::string html;
+  bool quiet = false;  // no live line
+  std::vector<std::string> assertions;
+
+  std::vector<std::string> arguments;  // as they were typed
+};
+
+struct SelfTestOptions {
+  Duration duration = std::chrono::seconds(3);
+  int64_t bytes = 4096;
+  double rate = 2000;
+};
+
+// A server for the self test's own use.
+struct NullServerOptions {
+  int64_t bytes = 4096;
+};
+
+struct CompareOptions {
+  std::vector<std::string> baseline;
+  std::vector<std::string> candidate;
+  double threshold = 0.02;
+};
+
+struct BenchText {
+  std::string text;
+};
+
+using BenchCommand = std::variant<MeasureOptions, SelfTestOptions, NullServerOptions, CompareOptions, BenchText>;
+
+//   INVALID_ARGUMENT  what is wrong, for a person
+Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments);
+
+// "64", "1,2,4", "1:8:1" (to the end, by steps) or "1:64:x2" (by factors).
+Result<std::vector<double>> ParseRange(const std::string& text);
+
+// "250us", "10ms", "1.5s", "2m"; a number alone counts `unit`.
+Result<Duration> ParseDuration(const std::string& text, Duration unit);
+
+}  // namespace ferry
+
+#endif  // FERRY_LOADGEN_BENCH_OPTIONS_H_

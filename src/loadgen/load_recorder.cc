@@ -1,0 +1,141 @@
+#include "loadgen/load_recorder.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ferry {
+
+namespace {
+
+using std::chrono::seconds;
+
+// A server that puts an id into each message would otherwise fill the memory.
+constexpr size_t kMostKinds = 100;
+constexpr size_t kLongestMessage = 200;
+
+void MergeClass(ClassResult& into, const ClassResult& other) {
+  into.offered += other.offered;
+  into.ok += other.ok;
+  into.failed += other.failed;
+  into.response.Merge(other.response);
+}
+
+}  // namespace
+
+std::string CodeName(int code) {
+  static constexpr std::array kNames = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  const auto index = static_cast<size_t>(code);
+  return index < kNames.size() ? kNames[index] : "CODE_" + std::to_string(code);
+}
+
+LoadRecorder::LoadRecorder(const MeasuredWindow& window, std::vector<std::string> class_names)
+    : window_(window), slot_(std::max<Duration>(seconds(1), (window.end - window.begin) / kMostSlots)) {
+  slots_.resize(static_cast<size_t>((window.end - window.begin + slot_ - Duration(1)) / slot_));
+  for (std::string& name : class_names) classes_.push_back({std::move(name), 0, 0, 0, {}});
+}
+
+LoadRecorder::Slot& LoadRecorder::SlotOf(const CallTimes& times) {
+  const TimePoint time = window_.by_due ? times.due : times.done;
+  return slots_[static_cast<size_t>((time - window_.begin) / slot_)];
+}
+
+void LoadRecorder::Done(const CallTimes& times, const CallEnd& end, size_t class_index) {
+  const bool ok = end.code == 0;
+  ++(ok ? totals_.ok : totals_.failed);
+  if (!window_.Holds(times)) return;
+  Slot& slot = SlotOf(times);
+  ClassResult& kind = classes_[class_index];
+  ++kind.offered;
+  lateness_.Record(times.sent - times.due);
+  first_ = std::min(first_, times.due);
+  last_ = std::max(last_, times.done);
+  if (!ok) {
+    ++failed_;
+    ++slot.failed;
+    ++kind.failed;
+    return CountFailure(CodeName(end.code), end.message);
+  }
+  ++ok_;
+  ++slot.ok;
+  ++kind.ok;
+  wrong_ += end.wrong ? 1 : 0;
+  const Duration response = times.done - times.due;
+  response_.Record(response);
+  service_.Record(times.done - times.sent);
+  slot.response.Record(response);
+  kind.response.Record(response);
+}
+
+void LoadRecorder::Dropped(TimePoint due, size_t class_index) {
+  ++totals_.failed;
+  const CallTimes times{due, due, due};
+  if (!window_.Holds(times)) return;
+  ++failed_;
+  ++dropped_;
+  ++SlotOf(times).failed;
+  ++classes_[class_index].offered;
+  ++classes_[class_index].failed;
+  first_ = std::min(first_, due);
+  CountFailure("DROPPED", "as many requests as may be were under way");
+}
+
+void LoadRecorder::CountFailure(std::string code, std::string_view message) {
+  std::pair<std::string, std::string> kind{std::move(code), message.substr(0, kLongestMessage)};
+  if (failures_.size() >= kMostKinds && !failures_.contains(kind)) kind.second = "(further messages)";
+  ++failures_[std::move(kind)];
+}
+
+void LoadRecorder::Merge(const LoadRecorder& other) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].ok += other.slots_[i].ok;
+    slots_[i].failed += other.slots_[i].failed;
+    slots_[i].response.Merge(other.slots_[i].response);
+  }
+  response_.Merge(other.response_);
+  service_.Merge(other.service_);
+  lateness_.Merge(other.lateness_);
+  for (size_t i = 0; i < classes_.size(); ++i) MergeClass(classes_[i], other.classes_[i]);
+  for (const auto& [kind, count] : other.failures_) failures_[kind] += count;
+  ok_ += other.ok_;
+  failed_ += other.failed_;
+  dropped_ += other.dropped_;
+  wrong_ += other.wrong_;
+  first_ = std::min(first_, other.first_);
+  last_ = std::max(last_, other.last_);
+  totals_.ok += other.totals_.ok;
+  totals_.failed += other.totals_.failed;
+}
+
+LoadPoint LoadRecorder::Result() const {
+  LoadPoint point;
+  // An open loop is over with its last answer, which may come long after the last request was due.
+  if (!window_.by_due) {
+    point.measured = window_.end - window_.begin;
+  } else if (last_ > first_) {
+    point.measured = std::max(last_, window_.end) - window_.begin;
+  }
+  point.offered = ok_ + failed_;
+  point.ok = ok_;
+  point.failed = failed_;
+  point.dropped = dropped_;
+  point.wrong = wrong_;
+  point.response = response_;
+  point.service = service_;
+  point.lateness = lateness_;
+  for (const auto& [kind, count] : failures_) point.failures.push_back({kind.first, kind.second, count});
+  std::ranges::sort(point.failures, std::greater(), &FailureCount::count);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    const double begin = std::chrono::duration<double>(static_cast<int64_t>(i) * slot_).count();
+    point.seconds.push_back({begin, slot.ok + slot.failed, slot.ok, slot.failed, slot.response.Quantile(0.5),
+                             slot.response.Quantile(0.99), slot.response.max()});
+  }
+  if (classes_.size() > 1) point.classes = classes_;
+  return point;
+}
+
+}  // namespace ferry
