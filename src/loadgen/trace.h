@@ -1,0 +1,40 @@
+#ifndef FERRY_LOADGEN_TRACE_H_
+#define FERRY_LOADGEN_TRACE_H_
+
+#include <cstdint>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ferry/clock.h"
+#include "ferry/status.h"
+
+namespace ferry {
+
+// A request of a trace that is replayed.
+struct TraceRequest {
+  Duration at{};           // from the start of the load
+  std::string class_name;  // of the mix, or what the trace has for it: a function's name; may be empty
+};
+
+struct TraceOptions {
+  double speed = 1;              // 2 replays in half the time
+  std::optional<Duration> clip;  // requests that would be due then or later, at that speed, are left out
+  uint64_t seed = 1;             // where in its minute a request falls, if the trace does not tell
+};
+
+// Reads a trace, in the format that its header shows:
+//   t_ms or t_ms,class                                  ours: milliseconds from the start of the load
+//   HashOwner,HashApp,HashFunction,Trigger,1,2,...      Azure Functions 2019: invocations in each minute, which are spread
+//                                                       over it uniformly; the class is the function
+//   app,func,end_timestamp,duration                     Azure Functions 2021, seconds: a request is due at end - duration
+//   TIMESTAMP,ContextTokens,GeneratedTokens             Azure LLM inference, dates and times
+// The last two have no start of their own: their first request is due at once.
+//
+// Returns the requests in the order in which they are due. Errors: INVALID_ARGUMENT, with the number of the line.
+Result<std::vector<TraceRequest>> ReadTrace(std::istream& csv, const TraceOptions& options);
+
+}  // namespace ferry
+
+#endif  // FERRY_LOADGEN_TRACE_H_
