@@ -5,6 +5,7 @@
 #include <string>
 
 #include "loadgen/bench_options.h"
+#include "loadgen/measurement.h"
 #include "loadgen/self_test.h"
 
 namespace ferry {
@@ -35,7 +36,21 @@ int Run(const NullServerOptions& options) {
   return status.ok() ? 0 : Fail(kNoResult, status);
 }
 
-int Run(const MeasureOptions&) { return kNoResult; }
+int Run(const MeasureOptions& options) {
+  StopSignal stop;
+  Measurement measurement(options, stop, [&](const std::string& line) {
+    if (!options.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+  });
+  if (const Status status = measurement.Prepare(); !status.ok()) return Fail(kNoResult, status);
+  const BenchResult result = measurement.Run();
+  for (const LoadPoint& p : result.points) {
+    std::printf("%s %g: %g rps, p50 %g p99 %g late p99 %g ms, failed %lu\n", p.load.arrivals.c_str(), p.load.value,
+                p.RequestsPerSecond(), p.response.Quantile(.5).count() / 1e6, p.response.Quantile(.99).count() / 1e6,
+                p.lateness.Quantile(.99).count() / 1e6, p.failed);
+    for (auto& i : p.invalid) std::printf("  INVALID %s\n", i.c_str());
+  }
+  return 0;
+}
 int Run(const CompareOptions&) { return kNoResult; }
 
 int Main(int argc, char** argv) {

@@ -5,6 +5,8 @@
 
 #include "base/strings.h"
 #include "ferry/version.h"
+#include "loadgen/arrivals.h"
+#include "loadgen/assertion.h"
 
 namespace ferry {
 
@@ -182,6 +184,15 @@ Status CheckMeasure(const MeasureOptions& options) {
       return InvalidArgumentError(StrCat("--concurrency-range ", value, ": must be whole"));
   }
   if (options.duration <= Duration::zero()) return InvalidArgumentError("--duration: must be greater than 0");
+  const auto arrivals = ParseArrivals(options.arrivals, 1, options.warmup + options.duration);
+  if (!arrivals.ok()) return arrivals.status().WithPrefix("--request-distribution: ");
+  for (const std::string& text : options.assertions) {
+    if (const auto assertion = Assertion::Parse(text); !assertion.ok()) return assertion.status();
+  }
+  if (!options.max_outstanding.empty() && ParseNumber<size_t>(options.max_outstanding).value_or(0) == 0) {
+    return InvalidArgumentError(
+        StrCat("--max-outstanding ", Quoted(options.max_outstanding), ": must be a number greater than 0"));
+  }
   if (options.wait_when_full && options.max_outstanding.empty()) {
     return InvalidArgumentError("--wait-when-full: only with --max-outstanding");
   }

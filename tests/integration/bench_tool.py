@@ -1,0 +1,36 @@
+"""Runs ferry-bench and reads what it found."""
+
+import json
+import subprocess
+
+from ferry_server import BINARY
+
+BENCH = BINARY.parent / "ferry-bench"
+
+
+def run(*arguments, timeout=120):
+    return subprocess.run([str(BENCH), *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                          check=False)
+
+
+def start(*arguments):
+    return subprocess.Popen([str(BENCH), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def measure(folder, address, model, *arguments, code=0):
+    """The result of a run as JSON."""
+    path = folder / "result.json"
+    done = run("-m", model, "-u", address, "--json", path, "-q", *arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(path.read_text())
+
+
+def quantile_ms(histogram, q):
+    """Of [upper end in ns, count] pairs, by nearest rank."""
+    total = sum(count for _, count in histogram)
+    seen = 0
+    for upper, count in histogram:
+        seen += count
+        if seen >= q * total:
+            return upper / 1e6
+    raise ValueError("no values")
