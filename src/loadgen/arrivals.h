@@ -65,7 +65,8 @@ class Arrivals {
   // REQUIRES: `pattern` is as ParseArrivals() gives it: rates, shape and durations are positive.
   Arrivals(ArrivalPattern pattern, uint64_t seed);
 
-  // When the next request is due; Duration::max() when that is more than 292 years off.
+  // When the next request is due; Duration::max() when that is more than 292 years off. Takes less than 0.1 us, but about one
+  // where the shape is not 1.
   Duration Next();
 
  private:

@@ -82,7 +82,7 @@ class LoadRun {
       load.check = plan_.check;
       load.wait_when_full = plan_.wait_when_full;
       if (window_.by_due) {
-        load.arrivals = Part(plan_.arrivals(), i, count);
+        load.arrivals = Part(plan_.arrivals(plan_.seed), i, count);
         load.most_under_way = Share(plan_.most_under_way, i);
       } else {
         load.concurrency = Share(concurrency, i);

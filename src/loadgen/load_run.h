@@ -13,8 +13,8 @@ namespace ferry {
 // One point of load.
 struct LoadPlan {
   LoadShape shape;
-  // Open loop: makes the schedule, the same one each time it is called with the same seed.
-  std::function<std::function<std::optional<Duration>()>()> arrivals;
+  // Open loop: makes the schedule of a seed, the same one each time.
+  std::function<std::function<std::optional<Duration>()>(uint64_t seed)> arrivals;
   RequestMix mix;
   int64_t rows = 1;  // of a request
   uint64_t seed = 0;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "loadgen/quantile_statistics.h"
 
 namespace ferry {
 
@@ -18,28 +19,32 @@ std::string Milliseconds(Duration time) {
   return text.str();
 }
 
-// Answers become rarer towards the end where more is offered than served.
-bool BacklogGrew(const LoadPoint& point) {
-  if (point.load.kind == LoadShape::Kind::kConcurrency || point.seconds.size() < 4) return false;
-  const size_t half = point.seconds.size() / 2;
-  Duration early{}, late{};
-  for (size_t i = 0; i < half; ++i) {
-    early = std::max(early, point.seconds[i].p50);
-    late = i == 0 ? point.seconds[half].p50 : std::min(late, point.seconds[half + i].p50);
-  }
-  // Each second of the second half is worse, by far, than the worst of the first.
-  return late > milliseconds(10) && late > early * 3 / 2;
+Duration AllowedLateness(const LoadPoint& point) {
+  return std::max<Duration>(milliseconds(1), point.response.Quantile(0.5) / 10);
 }
 
 }  // namespace
 
+bool GeneratorFellBehind(const LoadPoint& point) { return point.lateness.Quantile(0.99) > AllowedLateness(point); }
+
+bool BacklogGrew(const LoadPoint& point) {
+  if (point.load.kind == LoadShape::Kind::kConcurrency) return false;
+  std::vector<double> medians;
+  for (const SecondOfLoad& second : point.seconds) {
+    if (second.ok > 0) medians.push_back(std::chrono::duration<double>(second.p50).count());
+  }
+  // Medians that double in a run are no noise of the machine; that far, and no further, a busy queue may wander.
+  const Trend trend = TrendOf(medians);
+  return trend.kind == Trend::Kind::kRising && trend.drift_low > 1;
+}
+
 void CheckValidity(double busy, LoadPoint& point) {
   if (point.ok == 0) point.invalid.push_back("no request was answered with OK");
   const Duration late = point.lateness.Quantile(0.99);
-  const Duration allowed = std::max<Duration>(milliseconds(1), point.response.Quantile(0.5) / 10);
-  if (late > allowed) {
+  if (GeneratorFellBehind(point)) {
     point.invalid.push_back(StrCat("the generator fell behind: 1 % of the requests were sent ", Milliseconds(late),
-                                   " or more after they were due (allowed: ", Milliseconds(allowed), ")"));
+                                   " or more after they were due (allowed: ", Milliseconds(AllowedLateness(point)),
+                                   ")"));
   }
   if (point.dropped > 0) {
     point.notes.push_back(

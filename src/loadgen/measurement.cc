@@ -15,9 +15,11 @@
 #include "loadgen/arrivals.h"
 #include "loadgen/connection.h"
 #include "loadgen/inference_server.h"
+#include "loadgen/load_validity.h"
 #include "loadgen/report_table.h"
 #include "loadgen/request_data.h"
 #include "loadgen/server_side.h"
+#include "loadgen/slo_search.h"
 #include "loadgen/trace.h"
 
 namespace ferry {
@@ -217,14 +219,14 @@ LoadPlan Measurement::PlanFor(const LoadShape& shape) const {
   if (shape.kind == LoadShape::Kind::kTrace) {
     plan.warmup = Duration::zero();
     plan.duration = trace_.back() + Duration(1);
-    plan.arrivals = [this] {
+    plan.arrivals = [this](uint64_t) {
       return [this, next = size_t{0}]() mutable {
         return next < trace_.size() ? std::optional<Duration>(trace_[next++]) : std::nullopt;
       };
     };
   } else if (shape.kind == LoadShape::Kind::kRate) {
     const auto pattern = ParseArrivals(options_.arrivals, shape.value, plan.warmup + plan.duration);
-    plan.arrivals = [pattern = *pattern, seed = options_.seed] {
+    plan.arrivals = [pattern = *pattern](uint64_t seed) {
       return
           [arrivals = std::make_shared<Arrivals>(pattern, seed)] { return std::optional<Duration>(arrivals->Next()); };
     };
@@ -261,6 +263,37 @@ void Measurement::WarmUpSizes() {
   }
 }
 
+// Half of what the server does with as many requests under way as suit it.
+double Measurement::GuessRate() {
+  const int64_t best = 2 * model_.max_batch_size.value_or(0) * model_.instances.value_or(1) / options_.batch;
+  LoadPlan plan = PlanFor({LoadShape::Kind::kConcurrency, static_cast<double>(std::max<int64_t>(best, 8)), "closed"});
+  plan.warmup = std::min<Duration>(options_.warmup, seconds(1));
+  plan.duration = seconds(3);
+  return std::max(RunPoint(plan).RequestsPerSecond() / 2, 1.0);
+}
+
+ObjectiveResult Measurement::Search(Duration bound, BenchResult& result) {
+  SloOptions search_options;
+  search_options.quantile = result.measured_quantile;
+  search_options.bound = bound;
+  search_options.first_rate = GuessRate();
+  search_options.lowest_rate = std::min(1.0, search_options.first_rate);
+  SloSearch search(search_options);
+  for (auto probe = search.Next(); probe && !stop_.came(); probe = search.Next()) {
+    LoadPlan plan = PlanFor({LoadShape::Kind::kRate, probe->rate, options_.arrivals});
+    plan.seed += static_cast<uint64_t>(probe->number);
+    plan.duration = std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double>(static_cast<double>(probe->at_least) / probe->rate));
+    LoadPoint point = RunPoint(plan);
+    search.Report({point.offered, point.response.CountAbove(bound), point.failed, point.dropped,
+                   !GeneratorFellBehind(point), BacklogGrew(point)});
+    if (probe->confirms) result.points.push_back(std::move(point));
+  }
+  ObjectiveResult objective = search.Result();
+  if (stop_.came()) objective.explanation = StrCat("stopped before the search was over; ", objective.explanation);
+  return objective;
+}
+
 BenchResult Measurement::Run() {
   BenchResult result;
   result.version = kVersion;
@@ -275,6 +308,10 @@ BenchResult Measurement::Run() {
   result.model_config = config_text_;
   result.measured_quantile = options_.percentile / 100;
   WarmUpSizes();
+  if (options_.objective) {
+    result.objective = Search(*options_.objective, result);
+    return result;
+  }
   for (const LoadShape& shape : Shapes()) {
     if (stop_.came()) break;
     result.points.push_back(RunPoint(PlanFor(shape)));

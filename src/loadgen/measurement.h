@@ -45,6 +45,9 @@ class Measurement {
   std::vector<LoadShape> Shapes() const;
   LoadPlan PlanFor(const LoadShape& shape) const;
   void WarmUpSizes();
+  // The highest rate within the objective; its long runs become points.
+  ObjectiveResult Search(Duration bound, BenchResult& result);
+  double GuessRate();
   LoadPoint RunPoint(const LoadPlan& plan);
   LoadSurroundings Surroundings(const LoadShape& shape) const;
 

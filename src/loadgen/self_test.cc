@@ -146,7 +146,7 @@ Result<SelfTestResult> RunSelfTest(const SelfTestOptions& options) {
     result.bench_cpu_us += point.client_cpu_us / kRounds;
   }
   plan.shape = {LoadShape::Kind::kRate, options.rate, "constant"};
-  plan.arrivals = [rate = options.rate] {
+  plan.arrivals = [rate = options.rate](uint64_t) {
     return [rate, k = int64_t{0}]() mutable -> std::optional<Duration> {
       return Duration(static_cast<int64_t>(static_cast<double>(k++) * 1e9 / rate));
     };

@@ -187,7 +187,7 @@ TEST(ArrivalsTest, ErrorsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(ErrorOf("uniform"),
             "arrivals 'uniform': expected constant, poisson, gamma:SHAPE, on-off:ON,OFF, ramp:END_RATE[,OVER], "
             "step:LENGTH,RATE,..., or one of the first three and one of the others with a + between them");
-  EXPECT_EQ(ErrorOf("gamma:0"), "arrivals 'gamma:0': expected gamma:SHAPE with a shape from 0.01 to 1000000");
+  EXPECT_EQ(ErrorOf("gamma:0"), "arrivals 'gamma:0': expected gamma:SHAPE with a shape from 0.01 to 1000");
   EXPECT_EQ(ErrorOf("on-off:200,800"),
             "arrivals 'on-off:200,800': expected on-off:ON,OFF with two durations, as in on-off:200ms,800ms");
   EXPECT_EQ(

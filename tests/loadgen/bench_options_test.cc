@@ -21,7 +21,7 @@ TEST(BenchOptionsTest, ReadsRanges) {
   EXPECT_THAT(ParseRange("1:3").value(), ElementsAre(1, 2, 3));
   EXPECT_THAT(ParseRange("1:64:x4").value(), ElementsAre(1, 4, 16, 64));
   for (const char* wrong : {"", "x", "4:2", "1:2:0", "0", "-1", "1:8:x1", "1:2:3:4", "1:1e9:1"}) {
-    EXPECT_THAT(ParseRange(wrong), HasStatus(StatusCode::kInvalidArgument)) << wrong;
+    EXPECT_THAT(ParseRange(wrong), HasStatus(StatusCode::kInvalidArgument, HasSubstr(""))) << wrong;
   }
 }
 
@@ -30,7 +30,7 @@ TEST(BenchOptionsTest, ReadsTimes) {
   EXPECT_EQ(ParseDuration("1.5s", milliseconds(1)).value(), milliseconds(1500));
   EXPECT_EQ(ParseDuration("5000", milliseconds(1)).value(), seconds(5));
   for (const char* wrong : {"", "fast", "1h", "-1s", "1e30s"}) {
-    EXPECT_THAT(ParseDuration(wrong, seconds(1)), HasStatus(StatusCode::kInvalidArgument)) << wrong;
+    EXPECT_THAT(ParseDuration(wrong, seconds(1)), HasStatus(StatusCode::kInvalidArgument, HasSubstr(""))) << wrong;
   }
 }
 
