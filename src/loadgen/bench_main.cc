@@ -1,16 +1,27 @@
 // The program `ferry-bench`. Exit codes: 0; 1 for a result that is invalid or an assertion that does not hold; 2 for a wrong
 // command line; 3 when there is no result.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
+#include "loadgen/assertion.h"
 #include "loadgen/bench_options.h"
 #include "loadgen/measurement.h"
+#include "loadgen/report_csv.h"
+#include "loadgen/report_json.h"
+#include "loadgen/report_table.h"
+#include "loadgen/result_comparison.h"
 #include "loadgen/self_test.h"
 
 namespace ferry {
 namespace {
 
+constexpr int kNotGood = 1;
 constexpr int kWrongCommandLine = 2;
 constexpr int kNoResult = 3;
 
@@ -36,22 +47,72 @@ int Run(const NullServerOptions& options) {
   return status.ok() ? 0 : Fail(kNoResult, status);
 }
 
+Status Write(const std::string& path, const std::string& content) {
+  if (path.empty()) return Status();
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  return file ? Status() : InvalidArgumentError("cannot write " + path);
+}
+
+// What says that the result is not what was asked for, a line each.
+int Judge(const MeasureOptions& options, const BenchResult& result) {
+  bool good = !result.points.empty();
+  for (const LoadPoint& point : result.points) {
+    good = good && point.invalid.empty();
+    for (const std::string& text : options.assertions) {
+      const Result<Assertion> assertion = Assertion::Parse(text);
+      if (!assertion.ok() || assertion->Holds(point)) continue;
+      good = false;
+      std::fprintf(stderr, "ferry-bench: %s\n", assertion->Explain(point).c_str());
+    }
+  }
+  return good ? 0 : kNotGood;
+}
+
 int Run(const MeasureOptions& options) {
   StopSignal stop;
+  const bool terminal = isatty(STDERR_FILENO) != 0;
   Measurement measurement(options, stop, [&](const std::string& line) {
-    if (!options.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+    if (options.quiet) return;
+    // On a terminal each line takes the place of the one before.
+    std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", line.c_str());
+    std::fflush(stderr);
   });
   if (const Status status = measurement.Prepare(); !status.ok()) return Fail(kNoResult, status);
   const BenchResult result = measurement.Run();
-  for (const LoadPoint& p : result.points) {
-    std::printf("%s %g: %g rps, p50 %g p99 %g late p99 %g ms, failed %lu\n", p.load.arrivals.c_str(), p.load.value,
-                p.RequestsPerSecond(), p.response.Quantile(.5).count() / 1e6, p.response.Quantile(.99).count() / 1e6,
-                p.lateness.Quantile(.99).count() / 1e6, p.failed);
-    for (auto& i : p.invalid) std::printf("  INVALID %s\n", i.c_str());
-  }
-  return 0;
+  if (terminal && !options.quiet) std::fputs("\r\033[K", stderr);
+  std::fputs(TableReport(result).c_str(), stdout);
+  if (const Status status = Write(options.json, JsonReport(result)); !status.ok()) return Fail(kNoResult, status);
+  if (const Status status = Write(options.csv, CsvReport(result)); !status.ok()) return Fail(kNoResult, status);
+  return Judge(options, result);
 }
-int Run(const CompareOptions&) { return kNoResult; }
+
+Result<std::vector<BenchResult>> ReadAll(const std::vector<std::string>& paths) {
+  std::vector<BenchResult> results;
+  for (const std::string& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return NotFoundError("cannot read " + path);
+    Result<BenchResult> result = ReadJsonReport(std::string(std::istreambuf_iterator<char>(file), {}));
+    if (!result.ok()) return result.status().WithPrefix(path + ": ");
+    results.push_back(std::move(result).value());
+  }
+  return results;
+}
+
+int Run(const CompareOptions& options) {
+  const auto baseline = ReadAll(options.baseline);
+  if (!baseline.ok()) return Fail(kNoResult, baseline.status());
+  const auto candidate = ReadAll(options.candidate);
+  if (!candidate.ok()) return Fail(kNoResult, candidate.status());
+  const auto comparisons = CompareResults(*baseline, *candidate, options.threshold);
+  if (!comparisons.ok()) return Fail(kNoResult, comparisons.status());
+  std::fputs(ComparisonText(*comparisons).c_str(), stdout);
+  const auto slower = [](const FigureComparison& each) {
+    return each.comparison.verdict == Comparison::Verdict::kSlower;
+  };
+  return std::ranges::any_of(*comparisons, slower) ? kNotGood : 0;
+}
 
 int Main(int argc, char** argv) {
   const Result<BenchCommand> command = ParseBenchCommand({argv + 1, argv + argc});

@@ -20,7 +20,7 @@ Examples:
   ferry-bench -m mlp --concurrency-range 1:64:x2                   how throughput grows with clients
   ferry-bench -m mlp --request-rate-range 500 --duration 30s       latency at 500 requests/s, Poisson
   ferry-bench -m mlp --latency-threshold 50 --percentile 99        the highest rate with a p99 within 50 ms
-  ferry-bench -m mlp --concurrency-range 32 --json a.json --html a.html --assert 'p99<80ms'
+  ferry-bench -m mlp --concurrency-range 32 --json a.json --assert 'p99<80ms'
   ferry-bench compare --baseline a.json --candidate b.json
   ferry-bench selftest                                             what this host can measure at all
 
@@ -136,7 +136,6 @@ void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
       ->capture_default_str();
   app.add_option("-f,--csv", options.csv, "File for a table with perf_analyzer's columns");
   app.add_option("--json", options.json, "File for the whole result, which `compare` reads");
-  app.add_option("--html", options.html, "File for a report, complete in itself");
   app.add_option("--assert", options.assertions, "Such as 'p99<15ms', 'errors==0', 'rps>=500'; may be repeated");
   app.add_flag("-q,--quiet", options.quiet, "No line each second");
 }

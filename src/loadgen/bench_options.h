@@ -53,7 +53,6 @@ struct MeasureOptions {
 
   std::string csv;
   std::string json;
-  std::string html;
   bool quiet = false;  // no live line
   std::vector<std::string> assertions;
 

@@ -74,7 +74,8 @@ struct ServerSide {
 // One point of load, measured after its warm-up.
 struct LoadPoint {
   LoadShape load;
-  Duration measured{};   // from the first request that counts to the last answer
+  Duration window{};     // in which requests were due, or in a closed loop answered, that count
+  Duration measured{};   // the window, in an open loop up to the last answer if that came later
   Duration discarded{};  // before it
   int64_t rows = 1;      // of a request
   uint64_t offered = 0;  // requests that were due: sent and dropped ones
@@ -94,10 +95,9 @@ struct LoadPoint {
   std::vector<std::string> invalid;  // why these figures must not be trusted, if so
   std::vector<std::string> notes;    // what a reader should know besides
 
-  double RequestsPerSecond() const {
-    const double seconds_measured = std::chrono::duration<double>(measured).count();
-    return seconds_measured > 0 ? static_cast<double>(ok) / seconds_measured : 0;
-  }
+  // Answered with OK. In a closed loop each counts with the share of its time that lay in the window: whole answers would
+  // make a rate of four clients and a server that takes a second jump by four at the window's ends.
+  double requests_per_second = 0;
 };
 
 // The answer to "how much load does it bear with this latency".

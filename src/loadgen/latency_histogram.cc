@@ -88,4 +88,13 @@ std::vector<LatencyHistogram::Bucket> LatencyHistogram::Buckets() const {
   return buckets;
 }
 
+LatencyHistogram LatencyHistogram::Restore(const std::vector<Bucket>& buckets, Duration min, double sum_nanoseconds) {
+  LatencyHistogram histogram;
+  for (const Bucket& bucket : buckets) histogram.Record(bucket.upper, bucket.count);
+  FERRY_CHECK(min <= histogram.min_, "the least value lies in the lowest bucket");
+  if (histogram.count_ > 0) histogram.min_ = min;
+  histogram.sum_ = sum_nanoseconds;
+  return histogram;
+}
+
 }  // namespace ferry

@@ -25,6 +25,7 @@ class LatencyHistogram {
   Duration min() const { return count_ == 0 ? Duration::zero() : min_; }  // exact
   Duration max() const { return max_; }                                   // exact
   double MeanNanoseconds() const;                                         // exact
+  double SumNanoseconds() const { return sum_; }
 
   // The smallest value that at least the share `q` (0 to 1) of all values do not exceed (nearest rank), as the upper end of
   // its bucket but never more than max(). Zero when nothing was recorded.
@@ -42,6 +43,10 @@ class LatencyHistogram {
     uint64_t count;
   };
   std::vector<Bucket> Buckets() const;
+
+  // The histogram of which Buckets(), min() and SumNanoseconds() told this.
+  // REQUIRES: `min` exceeds no bucket's `upper`.
+  static LatencyHistogram Restore(const std::vector<Bucket>& buckets, Duration min, double sum_nanoseconds);
 
  private:
   std::vector<uint64_t> counts_;  // up to the highest bucket in use

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/strings.h"
+
 namespace ferry {
 
 namespace {
@@ -12,6 +14,13 @@ using std::chrono::seconds;
 // A server that puts an id into each message would otherwise fill the memory.
 constexpr size_t kMostKinds = 100;
 constexpr size_t kLongestMessage = 200;
+
+// How much of the time that a request took lies in the window.
+double ShareInside(const MeasuredWindow& window, const CallTimes& times) {
+  const Duration inside = std::min(times.done, window.end) - std::max(times.sent, window.begin);
+  if (inside <= Duration::zero()) return 0;
+  return static_cast<double>(inside.count()) / static_cast<double>((times.done - times.sent).count());
+}
 
 void MergeClass(ClassResult& into, const ClassResult& other) {
   into.offered += other.offered;
@@ -46,12 +55,12 @@ LoadRecorder::Slot& LoadRecorder::SlotOf(const CallTimes& times) {
 void LoadRecorder::Done(const CallTimes& times, const CallEnd& end, size_t class_index) {
   const bool ok = end.code == 0;
   ++(ok ? totals_.ok : totals_.failed);
+  if (ok && !window_.by_due) shares_ += ShareInside(window_, times);
   if (!window_.Holds(times)) return;
   Slot& slot = SlotOf(times);
   ClassResult& kind = classes_[class_index];
   ++kind.offered;
   lateness_.Record(times.sent - times.due);
-  first_ = std::min(first_, times.due);
   last_ = std::max(last_, times.done);
   if (!ok) {
     ++failed_;
@@ -79,12 +88,11 @@ void LoadRecorder::Dropped(TimePoint due, size_t class_index) {
   ++SlotOf(times).failed;
   ++classes_[class_index].offered;
   ++classes_[class_index].failed;
-  first_ = std::min(first_, due);
   CountFailure("DROPPED", "as many requests as may be were under way");
 }
 
 void LoadRecorder::CountFailure(std::string code, std::string_view message) {
-  std::pair<std::string, std::string> kind{std::move(code), message.substr(0, kLongestMessage)};
+  std::pair<std::string, std::string> kind{std::move(code), Printable(message, kLongestMessage)};
   if (failures_.size() >= kMostKinds && !failures_.contains(kind)) kind.second = "(further messages)";
   ++failures_[std::move(kind)];
 }
@@ -100,11 +108,11 @@ void LoadRecorder::Merge(const LoadRecorder& other) {
   lateness_.Merge(other.lateness_);
   for (size_t i = 0; i < classes_.size(); ++i) MergeClass(classes_[i], other.classes_[i]);
   for (const auto& [kind, count] : other.failures_) failures_[kind] += count;
+  shares_ += other.shares_;
   ok_ += other.ok_;
   failed_ += other.failed_;
   dropped_ += other.dropped_;
   wrong_ += other.wrong_;
-  first_ = std::min(first_, other.first_);
   last_ = std::max(last_, other.last_);
   totals_.ok += other.totals_.ok;
   totals_.failed += other.totals_.failed;
@@ -112,12 +120,11 @@ void LoadRecorder::Merge(const LoadRecorder& other) {
 
 LoadPoint LoadRecorder::Result() const {
   LoadPoint point;
+  point.window = point.measured = window_.end - window_.begin;
   // An open loop is over with its last answer, which may come long after the last request was due.
-  if (!window_.by_due) {
-    point.measured = window_.end - window_.begin;
-  } else if (last_ > first_) {
-    point.measured = std::max(last_, window_.end) - window_.begin;
-  }
+  if (window_.by_due && last_ > window_.end) point.measured = last_ - window_.begin;
+  const double served = window_.by_due ? static_cast<double>(ok_) : shares_;
+  point.requests_per_second = served / std::chrono::duration<double>(point.measured).count();
   point.offered = ok_ + failed_;
   point.ok = ok_;
   point.failed = failed_;

@@ -85,11 +85,11 @@ class LoadRecorder {
   LatencyHistogram lateness_;
   std::vector<ClassResult> classes_;
   std::map<std::pair<std::string, std::string>, uint64_t> failures_;
+  double shares_ = 0;  // of requests answered with OK in a closed loop, inside the window
   uint64_t ok_ = 0;
   uint64_t failed_ = 0;
   uint64_t dropped_ = 0;
   uint64_t wrong_ = 0;
-  TimePoint first_ = TimePoint::max();
   TimePoint last_ = TimePoint::min();
   Totals totals_;
 };

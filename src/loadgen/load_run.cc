@@ -143,7 +143,9 @@ class LoadRun {
     point.server = server_;
     if (point.offered > 0) point.client_cpu_us = cpu_ * 1e6 / static_cast<double>(point.offered);
     if (!ended_early_.empty()) {
-      point.measured = std::max(ended_ - window_.begin, Duration::zero());
+      point.window = point.measured = std::max(ended_ - window_.begin, Duration::zero());
+      const double seconds_measured = std::chrono::duration<double>(point.measured).count();
+      point.requests_per_second = seconds_measured > 0 ? static_cast<double>(point.ok) / seconds_measured : 0;
       point.invalid.push_back(StrCat("the load ended early: ", ended_early_));
     }
     CheckValidity(busy_, point);

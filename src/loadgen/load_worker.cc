@@ -91,11 +91,12 @@ void LoadWorker::Answer() {
 
 void LoadWorker::Ended(const EndedCall& call) {
   const bool wrong = load_.check && call.status.ok() && !load_.check(call.request, call.answer);
+  const std::string message = call.status.error_message();
   bool stopping = false;
   {
     MutexLock lock(mutex_);
     stopping = stopping_;
-    const CallEnd end{call.status.error_code(), call.status.error_message(), wrong};
+    const CallEnd end{call.status.error_code(), message, wrong};
     recorder_->Done(call.times, end, load_.mix->requests[call.request].class_index);
     if (call.status.ok()) recent_.Record(call.times.done - call.times.due);
     if (load_.wait_when_full) changed_.NotifyOne();

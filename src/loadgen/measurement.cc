@@ -269,7 +269,7 @@ double Measurement::GuessRate() {
   LoadPlan plan = PlanFor({LoadShape::Kind::kConcurrency, static_cast<double>(std::max<int64_t>(best, 8)), "closed"});
   plan.warmup = std::min<Duration>(options_.warmup, seconds(1));
   plan.duration = seconds(3);
-  return std::max(RunPoint(plan).RequestsPerSecond() / 2, 1.0);
+  return std::max(RunPoint(plan).requests_per_second / 2, 1.0);
 }
 
 ObjectiveResult Measurement::Search(Duration bound, BenchResult& result) {

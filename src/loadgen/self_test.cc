@@ -142,7 +142,7 @@ Result<SelfTestResult> RunSelfTest(const SelfTestOptions& options) {
     const LoadPoint point = Measure(workers, plan);
     result.bare_rate += rate / kRounds;
     result.bare_cpu_us += cpu / kRounds;
-    result.bench_rate += point.RequestsPerSecond() / kRounds;
+    result.bench_rate += point.requests_per_second / kRounds;
     result.bench_cpu_us += point.client_cpu_us / kRounds;
   }
   plan.shape = {LoadShape::Kind::kRate, options.rate, "constant"};

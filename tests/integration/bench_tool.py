@@ -26,7 +26,8 @@ def measure(folder, address, model, *arguments, code=0):
 
 
 def quantile_ms(histogram, q):
-    """Of [upper end in ns, count] pairs, by nearest rank."""
+    """Of a histogram in a result, by nearest rank: not what the tool itself made of it."""
+    histogram = histogram["buckets"]
     total = sum(count for _, count in histogram)
     seen = 0
     for upper, count in histogram:

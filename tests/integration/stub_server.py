@@ -51,6 +51,11 @@ class StubServer(service_pb2_grpc.GRPCInferenceServiceServicer):
         metadata.outputs.add(name="OUTPUT__0", datatype="FP32", shape=[-1, 4])
         return metadata
 
+    async def _not_there(self, request, context):
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "the stub has no such method")
+
+    ServerMetadata = ModelConfig = ModelStatistics = _not_there
+
     async def ModelInfer(self, request, context):
         self.arrivals.append(time.monotonic())
         self.requests.append(request)

@@ -1,6 +1,7 @@
 """ferry-bench against servers that do what makes load generators lie. Numbers are those of faults.md."""
 
 import asyncio
+import json
 import signal
 import threading
 import time
@@ -8,10 +9,10 @@ import time
 import grpc
 import numpy as np
 import pytest
-from bench_tool import BENCH, measure, quantile_ms, run, start
-from ferry_server import FerryServer
-from models import ADDONE, EMBEDDING, PROBE, VAR, Repository
+from bench_tool import measure, quantile_ms, run, start
+from models import ADDONE, EMBEDDING, PROBE, VAR
 from stub_server import StubServer
+from wire import probe_steps
 
 # Seconds that the server stands still, in so many.
 FROZEN, EVERY = 1.0, 5.0
@@ -43,6 +44,12 @@ def point_of(result):
     return result["points"][0]
 
 
+@pytest.fixture
+def start_server(start, repository):
+    """A server with these models."""
+    return lambda *models: start(repository.add(*models))
+
+
 def test_b127_a_frozen_server_shows_in_the_latency_by_the_schedule(tmp_path, start_server):
     server = start_server(ADDONE)
     with Freezer(server):
@@ -59,10 +66,9 @@ def test_b127_a_frozen_server_shows_in_the_latency_by_the_schedule(tmp_path, sta
 def test_b127_what_waits_for_a_place_is_late_and_the_run_says_so(tmp_path, start_server):
     server = start_server(PROBE.but(max_batch_size=1))
     data = tmp_path / "data.json"
-    steps = probe_steps_of_a_second(server)
-    slow = {"X": [1, 1], "N": [steps]}
+    slow = {"X": [1, 1], "N": [probe_steps(server.stub, "probe", 1)]}
     quick = {"X": [1, 1], "N": [0]}
-    data.write_text(to_json([slow] + [quick] * 29))
+    data.write_text(json.dumps({"data": [slow] + [quick] * 29}))
     result = measure(tmp_path, server.address, "probe", "--request-rate-range", 20, "--request-distribution", "constant",
                      "--duration", "20s", "--warmup", 0, "--input-data", data, "--max-outstanding", 2,
                      "--wait-when-full", code=1)
@@ -169,26 +175,26 @@ def test_a_server_that_dies_leaves_what_was_measured(tmp_path, start_server):
     path = tmp_path / "result.json"
     bench = start("-m", "addone", "-u", server.address, "--concurrency-range", 2, "--duration", "60s", "--warmup", 0,
                   "--json", path)
-    assert "ok/s" in bench.stderr.readline() or True
-    time.sleep(3)
-    server.kill()
+    for _ in range(3):
+        assert bench.stderr.readline().strip()  # a line each second
+    server.signal(signal.SIGKILL)
     _, err = bench.communicate(timeout=60)
     assert bench.returncode == 1, err
-    import json
     point = point_of(json.loads(path.read_text()))
     assert point["ok"] > 0 and point["failed"] > 0
     assert any("nothing but errors" in reason for reason in point["invalid"])
+    assert all(failure["code"] == "UNAVAILABLE" and failure["message"] for failure in point["failures"])
 
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path, start_server):
     server = start_server(ADDONE)
     path = tmp_path / "result.json"
     bench = start("-m", "addone", "-u", server.address, "--concurrency-range", "1,2,4", "--duration", "60s", "--json", path)
-    time.sleep(5)
+    for _ in range(5):
+        assert bench.stderr.readline().strip()
     bench.send_signal(signal.SIGINT)
     bench.communicate(timeout=30)
     assert bench.returncode == 1
-    import json
     point = point_of(json.loads(path.read_text()))
     assert point["ok"] > 0 and any("stopped" in reason for reason in point["invalid"])
 

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 LoadPoint Point() {
   LoadPoint point;
-  point.measured = std::chrono::seconds(2);
+  point.requests_per_second = 50;
   point.rows = 4;
   for (int i = 1; i <= 100; ++i) point.response.Record(milliseconds(i));
   point.ok = 100;

@@ -48,6 +48,15 @@ TEST(LoadRecorderTest, AClosedLoopCountsWhatIsAnsweredInside) {
   EXPECT_EQ(point.measured, seconds(2));
 }
 
+TEST(LoadRecorderTest, InAClosedLoopEachRequestCountsWithItsShareInTheWindow) {
+  LoadRecorder recorder(Window(false), {"all"});
+  // One client, whose requests take 800 ms each.
+  for (const int64_t sent : {-300, 500, 1300}) recorder.Done({At(sent), At(sent), At(sent + 800)}, kOk, 0);
+  const LoadPoint point = recorder.Result();
+  EXPECT_EQ(point.ok, 2u);
+  EXPECT_NEAR(point.requests_per_second, 1 / 0.8, 1e-9);
+}
+
 TEST(LoadRecorderTest, FailuresAreCountedByCodeAndMessageAndHaveNoLatency) {
   LoadRecorder recorder(Window(true), {"all"});
   for (int i = 0; i < 2; ++i) recorder.Done({At(1), At(1), At(2)}, {14, "queue full", false}, 0);

@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+
+#include "loadgen/report_csv.h"
+#include "loadgen/report_json.h"
+#include "loadgen/report_table.h"
+#include "loadgen/result_comparison.h"
+#include "support/status_matchers.h"
+
+namespace ferry {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+LoadPoint Point(int requests = 1000, double slowness = 1) {
+  LoadPoint point;
+  point.load = {LoadShape::Kind::kConcurrency, 8, "closed"};
+  point.window = point.measured = seconds(2);
+  point.rows = 2;
+  for (int i = 1; i <= requests; ++i) {
+    const auto time = std::chrono::duration_cast<Duration>(microseconds(i) * slowness);
+    point.response.Record(time);
+    point.service.Record(time);
+    point.lateness.Record(microseconds(1));
+  }
+  point.offered = static_cast<uint64_t>(requests) + 3;
+  point.ok = static_cast<uint64_t>(requests);
+  point.failed = 3;
+  point.requests_per_second = requests / 2.0 / slowness;
+  point.failures = {{"UNAVAILABLE", "queue \"full\" <b>\xff", 3}};
+  for (int i = 0; i < 30; ++i) {
+    point.seconds.push_back({static_cast<double>(i), 17, 17, 0,
+                             std::chrono::duration_cast<Duration>(milliseconds(1) * slowness),
+                             std::chrono::duration_cast<Duration>(milliseconds(2) * slowness), milliseconds(3)});
+  }
+  ServerSide server;
+  server.requests = 1000;
+  server.inferences = 2000;
+  server.executions = 500;
+  server.queue = microseconds(100);
+  server.compute_infer = microseconds(200);
+  server.batches = {{2, {100, milliseconds(20)}}, {4, {400, milliseconds(160)}}};
+  point.server = server;
+  return point;
+}
+
+BenchResult Result(LoadPoint point) {
+  BenchResult result;
+  result.model = "mlp";
+  result.target = "host:8001";
+  result.arguments = {"-m", "mlp"};
+  result.client = {"here", "a processor", 2, "Linux"};
+  result.points.push_back(std::move(point));
+  return result;
+}
+
+TEST(JsonReportTest, IsReadAsItWasWritten) {
+  BenchResult result = Result(Point());
+  result.objective = {0.99, milliseconds(50), 120, 130, "because"};
+  result.points[0].notes = {"a note"};
+  result.points[0].classes = {{"a", 5, 4, 1, Point(10).response}};
+  result.points[0].failures[0].message = "queue full";
+  const std::string text = JsonReport(result);
+  const auto read = ReadJsonReport(text);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(JsonReport(*read), text);
+  EXPECT_EQ(read->points[0].response.Quantile(0.99), result.points[0].response.Quantile(0.99));
+  EXPECT_EQ(read->points[0].server->batches.at(4).executions, 400u);
+  EXPECT_EQ(read->objective->bound, milliseconds(50));
+}
+
+TEST(JsonReportTest, WhatIsNoResultIsRefused) {
+  EXPECT_THAT(ReadJsonReport("{"), HasStatus(StatusCode::kInvalidArgument, HasSubstr("no result of ferry-bench")));
+  EXPECT_THAT(ReadJsonReport("{\"schema\": \"ferry-bench/9\"}"),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("'ferry-bench/9': must be ferry-bench/1")));
+  EXPECT_THAT(ReadJsonReport("{\"schema\": \"ferry-bench/1\"}"),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("version")));
+}
+
+TEST(TableReportTest, TellsAPoint) {
+  const std::string text = TableReport(Result(Point()));
+  EXPECT_THAT(text, AllOf(HasSubstr("8 at once"), HasSubstr("500 us"), HasSubstr("n<2995"),
+                          HasSubstr("3 x UNAVAILABLE"), HasSubstr("queue 100 us"), HasSubstr("compute infer 200 us")));
+  EXPECT_THAT(text, HasSubstr("400 x 400 us"));
+  EXPECT_THAT(text, Not(HasSubstr("INVALID")));
+}
+
+TEST(TableReportTest, AnInvalidPointCannotBeOverlooked) {
+  LoadPoint point = Point();
+  point.invalid = {"the generator fell behind"};
+  EXPECT_THAT(TableReport(Result(point)),
+              AllOf(HasSubstr("INVALID\n"), HasSubstr("INVALID: the generator fell behind")));
+}
+
+TEST(TableReportTest, NothingAtAllIsTold) {
+  BenchResult result = Result(LoadPoint());
+  EXPECT_THAT(TableReport(result), HasSubstr("1 at once"));
+  result.points.clear();
+  EXPECT_THAT(TableReport(result), HasSubstr("nothing was measured"));
+}
+
+TEST(CsvReportTest, HasPerfAnalyzersColumns) {
+  const std::string text = CsvReport(Result(Point()));
+  EXPECT_THAT(text, HasSubstr("Concurrency,Inferences/Second,Client Send,"));
+  EXPECT_THAT(text, HasSubstr("\n8,1000.00,0,200,100,0,200,0,0,500,900,950,990\n"));
+}
+
+std::vector<BenchResult> Runs(std::vector<double> slownesses) {
+  std::vector<BenchResult> results;
+  for (const double slowness : slownesses) results.push_back(Result(Point(1000, slowness)));
+  return results;
+}
+
+TEST(ResultComparisonTest, ASlowerServerIsCalledSlower) {
+  const auto base = Runs({1, 1.01, 0.99, 1, 1.005});
+  const auto slow = Runs({1.1, 1.11, 1.09, 1.1, 1.105});
+  const auto comparisons = CompareResults(base, slow, 0.02);
+  ASSERT_THAT(comparisons, IsOk());
+  ASSERT_EQ(comparisons->size(), 3u);
+  for (const auto& each : *comparisons) EXPECT_EQ(each.comparison.verdict, Comparison::Verdict::kSlower) << each.figure;
+  const auto alike = CompareResults(base, base, 0.02);
+  ASSERT_THAT(alike, IsOk());
+  for (const auto& each : *alike) {
+    EXPECT_EQ(each.comparison.verdict, Comparison::Verdict::kSame) << each.figure;
+  }
+  EXPECT_THAT(ComparisonText(*comparisons), HasSubstr("slower"));
+}
+
+TEST(ResultComparisonTest, WhatCannotBeComparedIsTold) {
+  const auto base = Runs({1, 1});
+  auto other = Runs({1, 1});
+  other[0].model = "another";
+  EXPECT_THAT(CompareResults(base, other, 0.02),
+              HasStatus(StatusCode::kInvalidArgument, HasSubstr("different models")));
+  other = Runs({1, 1});
+  other[1].points[0].load.value = 9;
+  EXPECT_THAT(CompareResults(base, other, 0.02), HasStatus(StatusCode::kInvalidArgument, HasSubstr("no load")));
+  other[1].points[0].invalid = {"it was stopped"};
+  EXPECT_THAT(CompareResults(base, other, 0.02), HasStatus(StatusCode::kInvalidArgument, HasSubstr("it was stopped")));
+}
+
+}  // namespace
+}  // namespace ferry
