@@ -25,7 +25,10 @@ Duration AllowedLateness(const LoadPoint& point) {
 
 }  // namespace
 
-bool GeneratorFellBehind(const LoadPoint& point) { return point.lateness.Quantile(0.99) > AllowedLateness(point); }
+bool GeneratorFellBehind(const LoadPoint& point) {
+  const uint64_t late = point.lateness.CountAbove(AllowedLateness(point));
+  return JudgeQuantile(point.lateness.count(), late, 0.99) == Judgement::kFail;
+}
 
 bool BacklogGrew(const LoadPoint& point) {
   if (point.load.kind == LoadShape::Kind::kConcurrency) return false;

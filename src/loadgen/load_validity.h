@@ -6,7 +6,7 @@
 namespace ferry {
 
 // Whether requests of an open loop were sent late: the 99th percentile of the lateness is over 1 ms and over a tenth of the
-// median response, so that the schedule was not kept.
+// median response, so that the schedule was not kept. One late request among thirty does not show that.
 bool GeneratorFellBehind(const LoadPoint& point);
 
 // Whether responses took longer and longer, as they do where more is offered than served: percentiles then depend on the

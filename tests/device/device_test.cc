@@ -55,7 +55,7 @@ TEST_P(DeviceTest, MemoryIsAligned) {
 }
 
 // A sanitizer's allocator ends the process instead.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef FERRY_SANITIZED
 TEST_P(DeviceTest, RefusesMoreMemoryThanThereIs) {
   constexpr size_t kTooMuch = size_t{1} << 60;
   EXPECT_THAT(device_->AllocateHost(kTooMuch),
