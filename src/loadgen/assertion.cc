@@ -1,10 +1,9 @@
 #include "loadgen/assertion.h"
 
-#include <cstdlib>
 #include <optional>
 
 #include "base/strings.h"
-#include "loadgen/bench_options.h"
+#include "loadgen/option_text.h"
 
 namespace ferry {
 
@@ -15,10 +14,9 @@ double Seconds(Duration time) { return std::chrono::duration<double>(time).count
 // The percentile in "p99.9"; nothing when it is none.
 std::optional<double> Percentile(const std::string& figure) {
   if (figure.size() < 2 || figure[0] != 'p') return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(figure.c_str() + 1, &end);
-  if (*end != '\0' || !(value > 0) || value > 100) return std::nullopt;
-  return value / 100;
+  const std::optional<double> value = ParseReal(figure.substr(1));
+  if (!value || *value <= 0 || *value > 100) return std::nullopt;
+  return *value / 100;
 }
 
 bool IsTime(const std::string& figure) { return figure == "mean" || figure == "max" || Percentile(figure).has_value(); }
@@ -28,8 +26,9 @@ std::optional<double> FigureOf(const std::string& figure, const LoadPoint& point
   if (figure == "mean") return point.response.MeanNanoseconds() / 1e9;
   if (figure == "max") return Seconds(point.response.max());
   if (figure == "rps") return point.requests_per_second;
-  if (figure == "ips") return point.requests_per_second * static_cast<double>(point.rows);
+  if (figure == "ips") return point.requests_per_second * point.rows;
   if (figure == "errors") return static_cast<double>(point.failed);
+  if (figure == "wrong") return static_cast<double>(point.wrong);
   if (figure == "dropped") return static_cast<double>(point.dropped);
   if (figure == "error_rate") {
     return point.offered == 0 ? 0.0 : static_cast<double>(point.failed) / static_cast<double>(point.offered);
@@ -58,20 +57,18 @@ Result<Assertion> Assertion::Parse(const std::string& text) {
   if (!FigureOf(assertion.figure_, LoadPoint())) {
     return InvalidArgumentError(
         StrCat("assertion ", Quoted(text), ": ", Quoted(assertion.figure_),
-               " is none of p50, p99.9 and so on, mean, max, rps, ips, errors, dropped, error_rate"));
+               " is none of p50, p99.9 and so on, mean, max, rps, ips, errors, wrong, dropped, error_rate"));
   }
   const std::string bound = text.substr(end);
   if (IsTime(assertion.figure_)) {
-    const Result<Duration> time = ParseDuration(bound, std::chrono::milliseconds(1));
-    if (!time.ok()) return time.status().WithPrefix(StrCat("assertion ", Quoted(text), ": "));
+    const std::optional<Duration> time = ParseDuration(bound, std::chrono::milliseconds(1));
+    if (!time) return InvalidArgumentError(StrCat("assertion ", Quoted(text), ": ", Quoted(bound), " is no time"));
     assertion.bound_ = Seconds(*time);
     return assertion;
   }
-  char* rest = nullptr;
-  assertion.bound_ = std::strtod(bound.c_str(), &rest);
-  if (bound.empty() || *rest != '\0') {
-    return InvalidArgumentError(StrCat("assertion ", Quoted(text), ": ", Quoted(bound), " is no number"));
-  }
+  const std::optional<double> number = ParseReal(bound);
+  if (!number) return InvalidArgumentError(StrCat("assertion ", Quoted(text), ": ", Quoted(bound), " is no number"));
+  assertion.bound_ = *number;
   return assertion;
 }
 

@@ -10,7 +10,7 @@ namespace ferry {
 
 // What must hold of each point of a result, such as "p99<15ms", "errors==0" or "rps>=500". The figures are p and a percentile
 // (p50, p99.9), mean and max, which are times; rps, requests answered with OK per second; ips, the same in rows; errors and
-// dropped, counts; error_rate, the share of failed requests, 0 to 1. The comparisons are <, <=, >, >= and ==.
+// wrong, dropped, counts; error_rate, the share of failed requests, 0 to 1. The comparisons are <, <=, >, >= and ==.
 class Assertion {
  public:
   //   INVALID_ARGUMENT  what is wrong with it, and what is allowed

@@ -7,6 +7,7 @@
 #include "ferry/version.h"
 #include "loadgen/arrivals.h"
 #include "loadgen/assertion.h"
+#include "loadgen/option_text.h"
 
 namespace ferry {
 
@@ -31,23 +32,13 @@ Exit codes: 0; 1 a result that is invalid, or an assertion that does not hold; 2
 server or the model cannot be reached, or does not take the requests.)";
 
 // A number with the parts of a range.
-Result<double> ParsePositive(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(number) || number <= 0) {
-    return InvalidArgumentError(StrCat(Quoted(text), ": must be a number greater than 0"));
-  }
-  return number;
+Result<double> ParsePositive(std::string_view text) {
+  const std::optional<double> number = ParseReal(text);
+  if (number && *number > 0) return *number;
+  return InvalidArgumentError(StrCat(Quoted(text), ": must be a number greater than 0"));
 }
 
-std::vector<std::string> SplitAt(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-Result<std::vector<double>> Steps(const std::vector<std::string>& parts) {
+Result<std::vector<double>> Steps(const std::vector<std::string_view>& parts) {
   constexpr size_t kMost = 1000;
   const bool factor = parts.size() == 3 && parts[2].starts_with('x');
   const Result<double> first = ParsePositive(parts[0]);
@@ -68,7 +59,8 @@ Result<std::vector<double>> Steps(const std::vector<std::string>& parts) {
 
 // Options that hold a text which is read when all are there.
 struct RawText {
-  std::string concurrency, rate, duration, interval, warmup, deadline, threshold;
+  std::string concurrency, rate, duration, interval, warmup, deadline, threshold, queue_timeout, trace_clip;
+  std::string cancel, verify;
 };
 
 void AddTargetFlags(CLI::App& app, MeasureOptions& options) {
@@ -97,6 +89,7 @@ void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
   app.add_option("--trace", options.trace, "Open loop: at the times of this file (docs/bench.md)");
   app.add_option("--trace-speed", options.trace_speed, "How much faster than it was recorded")
       ->check(CLI::PositiveNumber);
+  app.add_option("--trace-clip", raw.trace_clip, "Of the trace, at that speed, only the first so much (all)");
   app.add_option(
       "--max-outstanding", options.max_outstanding,
       "Open loop: so many requests under way at most; what is due beyond that is dropped and counts as failed");
@@ -109,7 +102,18 @@ void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
   app.add_option("--duration", raw.duration, "Measured time of each point (10s)");
   app.add_option("-p,--measurement-interval", raw.interval, "The same in milliseconds, as perf_analyzer has it");
   app.add_option("--warmup", raw.warmup, "Of the same load before each point, not counted (2s)");
+}
+
+void AddRequestFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
+  app.add_option("--mix", options.mix, "JSON file with several classes of requests and their weights (docs/bench.md)");
+  app.add_option("--priority", options.priority, "Of each request, in the server's queue");
+  app.add_option("--queue-timeout", raw.queue_timeout, "How long a request may wait in the server's queue");
   app.add_option("--deadline", raw.deadline, "Of each call, as its client sets it (none)");
+  app.add_option("--cancel", raw.cancel, "SHARE,AFTER: calls that the client gives up, as 0.1,5ms");
+  app.add_option("--verify", raw.verify,
+                 "Check the answers against the data's outputs (data) or what the request is answered alone (alone); "
+                 "after a colon exact, tolerance:RELATIVE,ABSOLUTE (1e-4,1e-5) or argmax");
+  app.add_flag("--streaming", options.streaming, "ModelStreamInfer: a stream for each connection");
 }
 
 void AddDataFlags(CLI::App& app, MeasureOptions& options) {
@@ -148,19 +152,25 @@ struct ReadDuration {
 };
 
 Status ReadTexts(const RawText& raw, MeasureOptions& options) {
-  Duration threshold{};
+  Duration threshold{}, queue_timeout{}, trace_clip{};
   for (const auto& [flag, text, unit, value] :
        {ReadDuration{"--duration", raw.duration, seconds(1), &options.duration},
         ReadDuration{"--measurement-interval", raw.interval, milliseconds(1), &options.duration},
         ReadDuration{"--warmup", raw.warmup, seconds(1), &options.warmup},
         ReadDuration{"--deadline", raw.deadline, milliseconds(1), &options.deadline},
+        ReadDuration{"--queue-timeout", raw.queue_timeout, milliseconds(1), &queue_timeout},
+        ReadDuration{"--trace-clip", raw.trace_clip, seconds(1), &trace_clip},
         ReadDuration{"--latency-threshold", raw.threshold, milliseconds(1), &threshold}}) {
     if (text.empty()) continue;
-    const Result<Duration> read = ParseDuration(text, unit);
-    if (!read.ok()) return read.status().WithPrefix(StrCat(flag, " "));
+    const std::optional<Duration> read = ParseDuration(text, unit);
+    if (!read) {
+      return InvalidArgumentError(StrCat(flag, " ", Quoted(text), ": must be a time such as 250us, 10ms, 1.5s or 2m"));
+    }
     *value = *read;
   }
   if (!raw.threshold.empty()) options.objective = threshold;
+  if (!raw.queue_timeout.empty()) options.queue_timeout = queue_timeout;
+  if (!raw.trace_clip.empty()) options.trace_clip = trace_clip;
   for (const auto& [flag, text, values] : {std::tuple{"--concurrency-range ", &raw.concurrency, &options.concurrencies},
                                            std::tuple{"--request-rate-range ", &raw.rate, &options.rates}}) {
     if (text->empty()) continue;
@@ -171,8 +181,26 @@ Status ReadTexts(const RawText& raw, MeasureOptions& options) {
   return Status();
 }
 
+Status ReadRequestTexts(const RawText& raw, MeasureOptions& options) {
+  if (!raw.cancel.empty()) {
+    const auto cancel = ParseCancelOption(raw.cancel);
+    if (!cancel) return InvalidArgumentError(StrCat("--cancel ", Quoted(raw.cancel), ": must be as 0.1,5ms"));
+    options.cancel = *cancel;
+  }
+  if (!raw.verify.empty()) {
+    const Result<Verification> verify = ParseVerification(raw.verify);
+    if (!verify.ok()) return verify.status().WithPrefix("--verify ");
+    options.verify = *verify;
+  }
+  const bool calls = options.deadline > Duration::zero() || !raw.cancel.empty();
+  if (options.streaming && calls) {
+    return InvalidArgumentError("--streaming: a stream has no deadline or cancel of a single request");
+  }
+  return Status();
+}
+
 Status CheckMeasure(const MeasureOptions& options) {
-  if (options.model.empty()) return InvalidArgumentError("--model-name (-m) is needed");
+  if (options.model.empty() && options.mix.empty()) return InvalidArgumentError("--model-name (-m) or --mix is needed");
   const int loads = !options.concurrencies.empty() + !options.rates.empty() + !options.trace.empty();
   if (loads > 1 || (options.objective && (!options.concurrencies.empty() || !options.trace.empty()))) {
     return InvalidArgumentError(
@@ -201,13 +229,13 @@ Status CheckMeasure(const MeasureOptions& options) {
 }  // namespace
 
 Result<std::vector<double>> ParseRange(const std::string& text) {
-  const std::vector<std::string> parts = SplitAt(text, ':');
+  const std::vector<std::string_view> parts = Split(text, ':');
   if (parts.size() > 3) return InvalidArgumentError(StrCat(Quoted(text), ": must be FIRST:LAST:STEP"));
   Result<std::vector<double>> values = std::vector<double>();
   if (parts.size() > 1) {
     values = Steps(parts);
   } else {
-    for (const std::string& part : SplitAt(text, ',')) {
+    for (const std::string_view part : Split(text, ',')) {
       const Result<double> value = ParsePositive(part);
       if (!value.ok()) return value.status();
       values->push_back(*value);
@@ -217,21 +245,20 @@ Result<std::vector<double>> ParseRange(const std::string& text) {
   return values;
 }
 
-Result<Duration> ParseDuration(const std::string& text, Duration unit) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const std::string suffix = end;
-  if (suffix == "us") unit = std::chrono::microseconds(1);
-  if (suffix == "ms") unit = milliseconds(1);
-  if (suffix == "s") unit = seconds(1);
-  if (suffix == "m") unit = std::chrono::minutes(1);
-  const bool known = suffix.empty() || suffix == "us" || suffix == "ms" || suffix == "s" || suffix == "m";
-  constexpr double kLongest = 3.2e16;  // nanoseconds: a year
-  const double nanoseconds = number * static_cast<double>(std::chrono::nanoseconds(unit).count());
-  if (end == text.c_str() || !known || !(nanoseconds >= 0) || nanoseconds > kLongest) {
-    return InvalidArgumentError(StrCat(Quoted(text), ": must be a time such as 250us, 10ms, 1.5s or 2m"));
+Result<Verification> ParseVerification(std::string_view text) {
+  Verification verification;
+  const size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view against = text.substr(0, colon);
+  if (against == "alone") {
+    verification.against = Verification::Against::kAlone;
+  } else if (against != "data") {
+    return InvalidArgumentError(StrCat(Quoted(text), ": must begin with data or alone, as in alone:tolerance:1e-3"));
   }
-  return Duration(static_cast<int64_t>(nanoseconds));
+  if (colon == text.size()) return verification;
+  Result<OutputComparison> comparison = ParseOutputComparison(text.substr(colon + 1));
+  if (!comparison.ok()) return comparison.status();
+  verification.comparison = *comparison;
+  return verification;
 }
 
 Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments) {
@@ -241,6 +268,7 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   RawText raw;
   AddTargetFlags(app, measure);
   AddLoadFlags(app, measure, raw);
+  AddRequestFlags(app, measure, raw);
   AddDataFlags(app, measure);
   AddOutputFlags(app, measure);
   app.set_version_flag("--version", StrCat("ferry-bench ", kVersion));
@@ -270,6 +298,7 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   if (comparing->parsed()) return BenchCommand(compare);
   measure.arguments = arguments;
   FERRY_RETURN_IF_ERROR(ReadTexts(raw, measure));
+  FERRY_RETURN_IF_ERROR(ReadRequestTexts(raw, measure));
   FERRY_RETURN_IF_ERROR(CheckMeasure(measure));
   return BenchCommand(std::move(measure));
 }

@@ -3,13 +3,26 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "ferry/clock.h"
 #include "ferry/status.h"
+#include "loadgen/output_check.h"
 
 namespace ferry {
+
+// How the answers of a run are checked.
+struct Verification {
+  enum class Against {
+    kData,   // the outputs that the data has
+    kAlone,  // what the same request is answered when nothing else is under way
+  };
+  Against against = Against::kData;
+  // Unless told otherwise, close: floats of one row depend on the others of its batch by rounding.
+  OutputComparison comparison{OutputComparison::Kind::kTolerance, 1e-4, 1e-5};
+};
 
 // The command line of ferry-bench. Flags are named as perf_analyzer's where the meaning is the same.
 
@@ -25,6 +38,7 @@ struct MeasureOptions {
   std::string arrivals = "poisson";   // of an open loop
   std::string trace;                  // file with the times of an open loop
   double trace_speed = 1;
+  std::optional<Duration> trace_clip;
   std::string max_outstanding;  // number; empty: no cap
   bool wait_when_full = false;
 
@@ -40,10 +54,16 @@ struct MeasureOptions {
   int64_t string_length = 16;
   int64_t distinct = 16;  // requests with data of their own
   std::vector<std::string> parameters;
+  std::optional<uint64_t> priority;
+  std::optional<Duration> queue_timeout;  // at the server
+  std::pair<double, Duration> cancel{};   // share of the calls, and after how long
+  std::string mix;                        // file with classes of requests
+  std::optional<Verification> verify;
   uint64_t seed = 1;
 
   int threads = 0;   // 0: by the cores
   int channels = 2;  // of each thread
+  bool streaming = false;
   std::vector<std::string> headers;
   std::string compression = "none";
   bool tls = false;
@@ -85,11 +105,11 @@ using BenchCommand = std::variant<MeasureOptions, SelfTestOptions, NullServerOpt
 //   INVALID_ARGUMENT  what is wrong, for a person
 Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments);
 
+// "data" or "alone", and after a colon a comparison as ParseOutputComparison() has it: "alone:argmax".
+Result<Verification> ParseVerification(std::string_view text);
+
 // "64", "1,2,4", "1:8:1" (to the end, by steps) or "1:64:x2" (by factors).
 Result<std::vector<double>> ParseRange(const std::string& text);
-
-// "250us", "10ms", "1.5s", "2m"; a number alone counts `unit`.
-Result<Duration> ParseDuration(const std::string& text, Duration unit);
 
 }  // namespace ferry
 

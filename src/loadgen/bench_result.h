@@ -50,6 +50,7 @@ struct ClassResult {
   uint64_t offered = 0;
   uint64_t ok = 0;
   uint64_t failed = 0;
+  uint64_t cancelled = 0;
   LatencyHistogram response;
 };
 
@@ -77,12 +78,14 @@ struct LoadPoint {
   Duration window{};     // in which requests were due, or in a closed loop answered, that count
   Duration measured{};   // the window, in an open loop up to the last answer if that came later
   Duration discarded{};  // before it
-  int64_t rows = 1;      // of a request
-  uint64_t offered = 0;  // requests that were due: sent and dropped ones
+  double rows = 1;       // of a request, on average
+  uint64_t offered = 0;  // requests that were due: sent and dropped ones; ok + failed + cancelled
   uint64_t ok = 0;
   uint64_t failed = 0;  // dropped ones included
   uint64_t dropped = 0;
-  uint64_t wrong = 0;  // among `ok`: answers that the output check found to be wrong
+  uint64_t cancelled = 0;   // by the load, as it was told to: neither answered nor failed
+  uint64_t wrong = 0;       // among `ok`: answers that the output check found to be wrong
+  std::string first_fault;  // what was wrong with one of them
   // From when a request was due, by the schedule, to its answer: what a user of the service waits. Answers with OK alone.
   LatencyHistogram response;
   LatencyHistogram service;   // from when it was sent

@@ -36,7 +36,7 @@ Result<ConnectionOptions> ReadConnection(const MeasureOptions& options) {
   ConnectionOptions connection;
   connection.target = options.url;
   connection.channels = options.channels;
-  connection.call_deadline = options.deadline;
+  connection.streaming = options.streaming;
   if (options.compression == "gzip") connection.compression = GRPC_COMPRESS_GZIP;
   if (options.compression == "deflate") connection.compression = GRPC_COMPRESS_DEFLATE;
   for (const std::string& text : options.headers) {

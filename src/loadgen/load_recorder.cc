@@ -26,6 +26,7 @@ void MergeClass(ClassResult& into, const ClassResult& other) {
   into.offered += other.offered;
   into.ok += other.ok;
   into.failed += other.failed;
+  into.cancelled += other.cancelled;
   into.response.Merge(other.response);
 }
 
@@ -41,10 +42,10 @@ std::string CodeName(int code) {
   return index < kNames.size() ? kNames[index] : "CODE_" + std::to_string(code);
 }
 
-LoadRecorder::LoadRecorder(const MeasuredWindow& window, std::vector<std::string> class_names)
+LoadRecorder::LoadRecorder(const MeasuredWindow& window, const std::vector<std::string>& class_names)
     : window_(window), slot_(std::max<Duration>(seconds(1), (window.end - window.begin) / kMostSlots)) {
   slots_.resize(static_cast<size_t>((window.end - window.begin + slot_ - Duration(1)) / slot_));
-  for (std::string& name : class_names) classes_.push_back({std::move(name), 0, 0, 0, {}});
+  for (const std::string& name : class_names) classes_.emplace_back().name = name;
 }
 
 LoadRecorder::Slot& LoadRecorder::SlotOf(const CallTimes& times) {
@@ -54,24 +55,33 @@ LoadRecorder::Slot& LoadRecorder::SlotOf(const CallTimes& times) {
 
 void LoadRecorder::Done(const CallTimes& times, const CallEnd& end, size_t class_index) {
   const bool ok = end.code == 0;
-  ++(ok ? totals_.ok : totals_.failed);
+  if (ok || !end.given_up) ++(ok ? totals_.ok : totals_.failed);
   if (ok && !window_.by_due) shares_ += ShareInside(window_, times);
   if (!window_.Holds(times)) return;
-  Slot& slot = SlotOf(times);
-  ClassResult& kind = classes_[class_index];
-  ++kind.offered;
+  ++classes_[class_index].offered;
   lateness_.Record(times.sent - times.due);
   last_ = std::max(last_, times.done);
-  if (!ok) {
+  if (ok) {
+    Answered(times, end.fault, class_index);
+  } else if (end.given_up) {
+    ++cancelled_;
+    ++SlotOf(times).cancelled;
+    ++classes_[class_index].cancelled;
+  } else {
     ++failed_;
-    ++slot.failed;
-    ++kind.failed;
-    return CountFailure(CodeName(end.code), end.message);
+    ++SlotOf(times).failed;
+    ++classes_[class_index].failed;
+    CountFailure(CodeName(end.code), end.message);
   }
+}
+
+void LoadRecorder::Answered(const CallTimes& times, std::string_view fault, size_t class_index) {
+  Slot& slot = SlotOf(times);
+  ClassResult& kind = classes_[class_index];
   ++ok_;
   ++slot.ok;
   ++kind.ok;
-  wrong_ += end.wrong ? 1 : 0;
+  if (!fault.empty() && ++wrong_ == 1) first_fault_ = Printable(fault, kLongestMessage);
   const Duration response = times.done - times.due;
   response_.Record(response);
   service_.Record(times.done - times.sent);
@@ -101,6 +111,7 @@ void LoadRecorder::Merge(const LoadRecorder& other) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].ok += other.slots_[i].ok;
     slots_[i].failed += other.slots_[i].failed;
+    slots_[i].cancelled += other.slots_[i].cancelled;
     slots_[i].response.Merge(other.slots_[i].response);
   }
   response_.Merge(other.response_);
@@ -112,7 +123,9 @@ void LoadRecorder::Merge(const LoadRecorder& other) {
   ok_ += other.ok_;
   failed_ += other.failed_;
   dropped_ += other.dropped_;
+  cancelled_ += other.cancelled_;
   wrong_ += other.wrong_;
+  if (first_fault_.empty()) first_fault_ = other.first_fault_;
   last_ = std::max(last_, other.last_);
   totals_.ok += other.totals_.ok;
   totals_.failed += other.totals_.failed;
@@ -125,11 +138,13 @@ LoadPoint LoadRecorder::Result() const {
   if (window_.by_due && last_ > window_.end) point.measured = last_ - window_.begin;
   const double served = window_.by_due ? static_cast<double>(ok_) : shares_;
   point.requests_per_second = served / std::chrono::duration<double>(point.measured).count();
-  point.offered = ok_ + failed_;
+  point.offered = ok_ + failed_ + cancelled_;
   point.ok = ok_;
   point.failed = failed_;
   point.dropped = dropped_;
+  point.cancelled = cancelled_;
   point.wrong = wrong_;
+  point.first_fault = first_fault_;
   point.response = response_;
   point.service = service_;
   point.lateness = lateness_;
@@ -138,8 +153,8 @@ LoadPoint LoadRecorder::Result() const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     const double begin = std::chrono::duration<double>(static_cast<int64_t>(i) * slot_).count();
-    point.seconds.push_back({begin, slot.ok + slot.failed, slot.ok, slot.failed, slot.response.Quantile(0.5),
-                             slot.response.Quantile(0.99), slot.response.max()});
+    point.seconds.push_back({begin, slot.ok + slot.failed + slot.cancelled, slot.ok, slot.failed,
+                             slot.response.Quantile(0.5), slot.response.Quantile(0.99), slot.response.max()});
   }
   if (classes_.size() > 1) point.classes = classes_;
   return point;

@@ -23,7 +23,8 @@ struct CallTimes {
 struct CallEnd {
   int code = 0;  // gRPC's
   std::string_view message;
-  bool wrong = false;  // answered with OK, and the output check found fault with it
+  std::string_view fault{};  // answered with OK, and what the output check found to be wrong with it
+  bool given_up = false;     // the load cancelled it, as it was told to, before it had an answer
 };
 
 // The part of a load that counts.
@@ -46,7 +47,7 @@ struct MeasuredWindow {
 // Threading: one thread at a time.
 class LoadRecorder {
  public:
-  LoadRecorder(const MeasuredWindow& window, std::vector<std::string> class_names);
+  LoadRecorder(const MeasuredWindow& window, const std::vector<std::string>& class_names);
 
   void Done(const CallTimes& times, const CallEnd& end, size_t class_index);
   // What the cap on requests under way kept back: offered, and failed.
@@ -71,10 +72,12 @@ class LoadRecorder {
   struct Slot {
     uint64_t ok = 0;
     uint64_t failed = 0;
+    uint64_t cancelled = 0;
     LatencyHistogram response;
   };
 
   Slot& SlotOf(const CallTimes& times);
+  void Answered(const CallTimes& times, std::string_view fault, size_t class_index);
   void CountFailure(std::string code, std::string_view message);
 
   const MeasuredWindow window_;
@@ -89,7 +92,9 @@ class LoadRecorder {
   uint64_t ok_ = 0;
   uint64_t failed_ = 0;
   uint64_t dropped_ = 0;
+  uint64_t cancelled_ = 0;
   uint64_t wrong_ = 0;
+  std::string first_fault_;
   TimePoint last_ = TimePoint::min();
   Totals totals_;
 };

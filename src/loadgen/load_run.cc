@@ -27,15 +27,23 @@ Duration ProcessorTime() {
 }
 
 // Every `count`-th time of a schedule, beginning with number `first`.
-std::function<std::optional<Duration>()> Part(std::function<std::optional<Duration>()> schedule, size_t first,
-                                              size_t count) {
+Schedule Part(Schedule schedule, size_t first, size_t count) {
   return [schedule = std::move(schedule), skip = first, count]() mutable {
     for (; skip > 0; --skip) {
-      if (!schedule()) return std::optional<Duration>();
+      if (!schedule()) return std::optional<DueRequest>();
     }
     skip = count - 1;
     return schedule();
   };
+}
+
+// Rows of an answered request.
+double MeanRows(const RequestMix& mix, const LoadPoint& point) {
+  double rows = 0;
+  for (size_t i = 0; i < point.classes.size(); ++i) {
+    rows += static_cast<double>(point.classes[i].ok) * static_cast<double>(mix.classes[i].rows);
+  }
+  return rows > 0 ? rows / static_cast<double>(point.ok) : static_cast<double>(mix.classes.front().rows);
 }
 
 class LoadRun {
@@ -45,7 +53,7 @@ class LoadRun {
       : workers_(workers), plan_(plan), surroundings_(surroundings), begin_(std::chrono::steady_clock::now() + kLead) {
     window_.begin = begin_ + plan.warmup;
     window_.end = window_.begin + plan.duration;
-    window_.by_due = plan.arrivals != nullptr;
+    window_.by_due = plan.schedule != nullptr;
   }
 
   LoadPoint Run() {
@@ -82,7 +90,7 @@ class LoadRun {
       load.check = plan_.check;
       load.wait_when_full = plan_.wait_when_full;
       if (window_.by_due) {
-        load.arrivals = Part(plan_.arrivals(plan_.seed), i, count);
+        load.schedule = Part(plan_.schedule(plan_.seed), i, count);
         load.most_under_way = Share(plan_.most_under_way, i);
       } else {
         load.concurrency = Share(concurrency, i);
@@ -134,11 +142,13 @@ class LoadRun {
   }
 
   LoadPoint Result() const {
-    LoadRecorder all(window_, plan_.mix.classes);
+    std::vector<std::string> names;
+    for (const LoadClass& each : plan_.mix.classes) names.push_back(each.name);
+    LoadRecorder all(window_, names);
     for (const LoadWorker* worker : started_) all.Merge(worker->recorder());
     LoadPoint point = all.Result();
     point.load = plan_.shape;
-    point.rows = plan_.rows;
+    point.rows = MeanRows(plan_.mix, point);
     point.discarded = plan_.warmup;
     point.server = server_;
     if (point.offered > 0) point.client_cpu_us = cpu_ * 1e6 / static_cast<double>(point.offered);

@@ -14,16 +14,15 @@ namespace ferry {
 struct LoadPlan {
   LoadShape shape;
   // Open loop: makes the schedule of a seed, the same one each time.
-  std::function<std::function<std::optional<Duration>()>(uint64_t seed)> arrivals;
+  std::function<Schedule(uint64_t seed)> schedule;
   RequestMix mix;
-  int64_t rows = 1;  // of a request
   uint64_t seed = 0;
   Duration warmup{};                             // in front, of the same load; not counted
   Duration duration{};                           // what is counted
   Duration patience = std::chrono::seconds(30);  // for answers after the last request
   size_t most_under_way = SIZE_MAX;
   bool wait_when_full = false;
-  std::function<bool(size_t request, grpc::ByteBuffer& answer)> check;
+  AnswerCheck check;
 };
 
 // What a person may watch meanwhile.

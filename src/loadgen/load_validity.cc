@@ -53,7 +53,12 @@ void CheckValidity(double busy, LoadPoint& point) {
     point.notes.push_back(
         StrCat(point.dropped, " requests were not sent, as so many were under way; they count as failed"));
   }
-  if (point.wrong > 0) point.invalid.push_back(StrCat(point.wrong, " answers were wrong"));
+  if (point.wrong > 0) {
+    point.invalid.push_back(StrCat(point.wrong, " answers were wrong; the first: ", point.first_fault));
+  }
+  if (point.cancelled > 0) {
+    point.notes.push_back(StrCat(point.cancelled, " requests were cancelled, as the load was told to"));
+  }
   if (BacklogGrew(point)) {
     point.notes.push_back(
         "not sustainable: responses took longer and longer, so that percentiles depend on the duration");

@@ -2,8 +2,7 @@
 
 #include <sys/prctl.h>
 
-#include <algorithm>
-#include <numeric>
+#include <vector>
 
 #include "ferry/check.h"
 
@@ -19,18 +18,18 @@ LoadWorker::~LoadWorker() {
 void LoadWorker::Start(const WorkerLoad& load) {
   FERRY_CHECK(!answering_.joinable(), "the load before was waited for");
   load_ = load;
-  random_.seed(load.seed);
-  cumulative_.resize(load.mix->weights.size());
-  std::partial_sum(load.mix->weights.begin(), load.mix->weights.end(), cumulative_.begin());
+  draw_.emplace(*load.mix, load.seed);
   offered_ = 0;
   give_up_ = load.window.end + load.patience;
   {
     MutexLock lock(mutex_);
     stopping_ = false;
-    recorder_.emplace(load.window, load.mix->classes);
+    std::vector<std::string> names;
+    for (const LoadClass& each : load.mix->classes) names.push_back(each.name);
+    recorder_.emplace(load.window, names);
     recent_ = LatencyHistogram();
   }
-  sending_ = load.arrivals != nullptr;
+  sending_ = load.schedule != nullptr;
   if (sending_) pacing_ = std::thread([this] { Pace(); });
   answering_ = std::thread([this] { Answer(); });
 }
@@ -42,7 +41,7 @@ void LoadWorker::Stop() {
     changed_.NotifyAll();
   }
   give_up_ = TimePoint::min();
-  caller_.Wake();
+  caller_->Wake();
 }
 
 void LoadWorker::Wait() {
@@ -53,63 +52,59 @@ void LoadWorker::Wait() {
 LoadWorker::Progress LoadWorker::TakeProgress() {
   MutexLock lock(mutex_);
   const LoadRecorder::Totals totals = recorder_->totals();
-  return {offered_, totals.ok, totals.failed, caller_.under_way(), std::exchange(recent_, LatencyHistogram())};
+  return {offered_, totals.ok, totals.failed, caller_->under_way(), std::exchange(recent_, LatencyHistogram())};
 }
 
-size_t LoadWorker::Draw() {
-  const size_t count = load_.mix->requests.size();
-  if (cumulative_.empty()) return count == 1 ? 0 : random_() % count;
-  const double unit = static_cast<double>(random_() >> 11) * 0x1p-53;
-  const auto found = std::ranges::upper_bound(cumulative_, unit * cumulative_.back());
-  return std::min(static_cast<size_t>(found - cumulative_.begin()), count - 1);
-}
-
-void LoadWorker::SendOne(TimePoint due) {
+void LoadWorker::SendOne(TimePoint due, std::optional<size_t> class_index) {
   offered_.fetch_add(1, std::memory_order_relaxed);
-  const size_t request = Draw();
-  if (caller_.under_way() >= load_.most_under_way) {
+  const size_t index = draw_->Next(class_index);
+  const LoadRequest& request = load_.mix->requests[index];
+  if (caller_->under_way() >= load_.most_under_way) {
     MutexLock lock(mutex_);
-    recorder_->Dropped(due, load_.mix->requests[request].class_index);
+    recorder_->Dropped(due, request.class_index);
     return;
   }
-  caller_.Start(load_.mix->requests[request].message, due, request);
+  const LoadClass& kind = load_.mix->classes[request.class_index];
+  const Duration cancel_after = draw_->Cancels(kind) ? kind.cancel_after : Duration::zero();
+  caller_->Start({request.message, due, index, kind.deadline, cancel_after});
 }
 
 // The thread of the answers, and in a closed loop of all.
 void LoadWorker::Answer() {
-  for (size_t i = 0; i < load_.concurrency; ++i) SendOne(clock_.Now());
+  for (size_t i = 0; i < load_.concurrency; ++i) SendOne(clock_.Now(), std::nullopt);
   bool given_up = false;
-  while (sending_ || caller_.under_way() > 0) {
+  while (sending_ || caller_->under_way() > 0) {
     const TimePoint give_up = give_up_;
     if (!given_up && clock_.Now() >= give_up) {
-      caller_.CancelAll();
+      caller_->CancelAll();
       given_up = !sending_;  // else one more may come
     }
-    caller_.Next(given_up ? kNever : give_up, [this](const EndedCall& call) { Ended(call); });
+    caller_->Next(given_up ? kNever : give_up, [this](const EndedRequest& ended) { Ended(ended); });
   }
 }
 
-void LoadWorker::Ended(const EndedCall& call) {
-  const bool wrong = load_.check && call.status.ok() && !load_.check(call.request, call.answer);
-  const std::string message = call.status.error_message();
+void LoadWorker::Ended(const EndedRequest& ended) {
+  const bool ok = ended.status.ok();
+  const std::string fault = load_.check && ok ? load_.check(ended.request, ended.answer) : "";
+  const std::string message = ended.status.error_message();
   bool stopping = false;
   {
     MutexLock lock(mutex_);
     stopping = stopping_;
-    const CallEnd end{call.status.error_code(), message, wrong};
-    recorder_->Done(call.times, end, load_.mix->requests[call.request].class_index);
-    if (call.status.ok()) recent_.Record(call.times.done - call.times.due);
+    const CallEnd end{ended.status.error_code(), message, fault, ended.given_up};
+    recorder_->Done(ended.times, end, load_.mix->requests[ended.request].class_index);
+    if (ok) recent_.Record(ended.times.done - ended.times.due);
     if (load_.wait_when_full) changed_.NotifyOne();
   }
   const TimePoint now = clock_.Now();
-  if (load_.concurrency > 0 && !stopping && now < load_.window.end) SendOne(now);
+  if (load_.concurrency > 0 && !stopping && now < load_.window.end) SendOne(now, std::nullopt);
 }
 
 bool LoadWorker::WaitUntilDue(TimePoint due) {
   MutexLock lock(mutex_);
   while (!stopping_ && clock_.Now() < due) clock_.WaitUntil(mutex_, changed_, due);
   if (!load_.wait_when_full) return !stopping_;
-  while (!stopping_ && caller_.under_way() >= load_.most_under_way && clock_.Now() < give_up_.load()) {
+  while (!stopping_ && caller_->under_way() >= load_.most_under_way && clock_.Now() < give_up_.load()) {
     clock_.WaitUntil(mutex_, changed_, give_up_);
   }
   return !stopping_;
@@ -119,13 +114,13 @@ bool LoadWorker::WaitUntilDue(TimePoint due) {
 void LoadWorker::Pace() {
   // Timers of this thread may not be put off to coincide with others.
   ::prctl(PR_SET_TIMERSLACK, 1UL);
-  while (const std::optional<Duration> next = load_.arrivals()) {
-    const TimePoint due = load_.start + *next;
+  while (const std::optional<DueRequest> next = load_.schedule()) {
+    const TimePoint due = load_.start + next->at;
     if (due >= load_.window.end || !WaitUntilDue(due)) break;
-    SendOne(due);
+    SendOne(due, next->class_index);
   }
   sending_ = false;
-  caller_.Wake();
+  caller_->Wake();
 }
 
 }  // namespace ferry

@@ -5,28 +5,27 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
+#include <string>
 #include <thread>
-#include <vector>
 
 #include "ferry/mutex.h"
 #include "loadgen/infer_caller.h"
 #include "loadgen/load_recorder.h"
+#include "loadgen/request_mix.h"
 
 namespace ferry {
 
-// A request of a run, ready to be sent any number of times.
-struct LoadRequest {
-  grpc::ByteBuffer message;
-  size_t class_index = 0;
+// A request that is due, counted from the start of the load; of this class of the mix, or of any.
+struct DueRequest {
+  Duration at{};
+  std::optional<size_t> class_index;
 };
 
-// The requests of a run; which one is next is drawn by weight, with replacement.
-struct RequestMix {
-  std::vector<LoadRequest> requests;  // at least one
-  std::vector<double> weights;        // of each request; empty: all alike
-  std::vector<std::string> classes;   // names, at least one
-};
+// Tells when requests are due, in order; nothing: no more.
+using Schedule = std::function<std::optional<DueRequest>()>;
+
+// What is wrong with the answer to a request; empty if nothing is.
+using AnswerCheck = std::function<std::string(size_t request, grpc::ByteBuffer& answer)>;
 
 // What a worker's part of a load is.
 struct WorkerLoad {
@@ -36,13 +35,11 @@ struct WorkerLoad {
   Duration patience{};    // what is under way so long after it is given up
   // Closed loop: so many requests under way at any time.
   size_t concurrency = 0;
-  // Open loop: when requests are due, counted from `start`, in order; nothing: no more.
-  std::function<std::optional<Duration>()> arrivals;
+  Schedule schedule;  // open loop
   TimePoint start;
   size_t most_under_way = SIZE_MAX;  // of an open loop
   bool wait_when_full = false;       // else what is due beyond that is dropped
-  // True if the answer to this request is right; asked for every answer. May be empty.
-  std::function<bool(size_t request, grpc::ByteBuffer& answer)> check;
+  AnswerCheck check;                 // asked for every answer; may be empty
 };
 
 // LoadWorker puts one part of a load on a server: a thread takes answers, and in an open loop another one sends, so that
@@ -51,10 +48,10 @@ struct WorkerLoad {
 // Threading: any thread; one load at a time.
 class LoadWorker {
  public:
-  explicit LoadWorker(const ConnectionOptions& options) : caller_(options) {}
+  explicit LoadWorker(const ConnectionOptions& options) : caller_(InferCaller::Make(options)) {}
   ~LoadWorker();
 
-  Status Connect(Duration patience) { return caller_.Connect(patience); }
+  Status Connect(Duration patience) { return caller_->Connect(patience); }
 
   // Begins. REQUIRES: the load before was waited for.
   void Start(const WorkerLoad& load);
@@ -79,18 +76,15 @@ class LoadWorker {
  private:
   void Answer();
   void Pace();
-  void SendOne(TimePoint due);
-  void Ended(const EndedCall& call);
-  // The next request of the mix.
-  size_t Draw();
+  void SendOne(TimePoint due, std::optional<size_t> class_index);
+  void Ended(const EndedRequest& ended);
   // Waits until the time has come and, if the load says so, a place is free. False: the load was stopped.
   bool WaitUntilDue(TimePoint due);
 
-  InferCaller caller_;
+  const std::unique_ptr<InferCaller> caller_;
   SystemClock clock_;
   WorkerLoad load_;
-  std::vector<double> cumulative_;     // weights
-  std::mt19937_64 random_;             // of the sending thread
+  std::optional<RequestDraw> draw_;    // of the sending thread
   std::atomic<bool> sending_ = false;  // an open loop has more to send
   std::atomic<TimePoint> give_up_ = kNever;
   std::atomic<uint64_t> offered_ = 0;

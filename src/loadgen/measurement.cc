@@ -1,23 +1,18 @@
 #include "loadgen/measurement.h"
 
-#include <sched.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <fstream>
-#include <sstream>
 
 #include "base/strings.h"
 #include "ferry/version.h"
+#include "loadgen/answer_check.h"
 #include "loadgen/arrivals.h"
 #include "loadgen/connection.h"
+#include "loadgen/host_description.h"
 #include "loadgen/inference_server.h"
 #include "loadgen/load_validity.h"
 #include "loadgen/report_table.h"
-#include "loadgen/request_data.h"
 #include "loadgen/server_side.h"
 #include "loadgen/slo_search.h"
 #include "loadgen/trace.h"
@@ -33,12 +28,8 @@ constexpr Duration kConnectPatience = seconds(10);
 // One batch size of the warm-up.
 constexpr Duration kSizeTime = milliseconds(300);
 constexpr int kMostThreads = 4;
-
-int Cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-}
+// For the answer to a request that is sent alone: the first of a model may take long.
+constexpr seconds kAlonePatience(60);
 
 std::string NowInUtc() {
   const std::time_t now = std::time(nullptr);
@@ -47,46 +38,6 @@ std::string NowInUtc() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
-}
-
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(std::min(line.find(':') + 2, line.size()));
-  }
-  return "";
-}
-
-HostDescription DescribeHost() {
-  utsname system{};
-  uname(&system);
-  return {system.nodename, CpuName(), Cores(), StrCat(system.sysname, " ", system.release)};
-}
-
-Result<RequestDataOptions> DataOptions(const MeasureOptions& options) {
-  RequestDataOptions data;
-  data.source = options.input_data;
-  data.batch_size = options.batch;
-  data.distinct = options.distinct;
-  data.seed = options.seed;
-  data.string_length = options.string_length;
-  data.class_name = options.model;
-  for (const std::string& text : options.shapes) {
-    auto shape = ParseShapeOption(text);
-    if (!shape.ok()) return shape.status();
-    data.shapes.insert(std::move(shape).value());
-  }
-  for (const std::string& text : options.ranges) {
-    auto range = ParseRangeOption(text);
-    if (!range.ok()) return range.status();
-    data.ranges.insert(std::move(range).value());
-  }
-  for (const std::string& text : options.parameters) {
-    auto parameter = ParseRequestParameter(text);
-    if (!parameter.ok()) return parameter.status();
-    data.parameters.push_back(std::move(parameter).value());
-  }
-  return data;
 }
 
 }  // namespace
@@ -101,39 +52,15 @@ Status Measurement::Prepare() {
   if (!connection.ok()) return connection.status();
   connection_ = std::move(connection).value();
   server_ = std::make_unique<InferenceServer>(connection_);
-  FERRY_RETURN_IF_ERROR(Describe());
-  FERRY_RETURN_IF_ERROR(MakeMix());
+  const Result<std::vector<ClassDescription>> classes = DescribeClasses(options_);
+  if (!classes.ok()) return classes.status();
+  Result<PreparedMix> prepared = PrepareMix(*classes, *server_);
+  if (!prepared.ok()) return prepared.status();
+  prepared_ = *std::move(prepared);
   FERRY_RETURN_IF_ERROR(ReadTrace());
   FERRY_RETURN_IF_ERROR(ConnectWorkers());
-  return TryOne();
-}
-
-Status Measurement::Describe() {
-  FERRY_RETURN_IF_ERROR(server_->CheckReady(options_.model, options_.version));
-  const auto metadata = server_->Metadata(options_.model, options_.version);
-  if (!metadata.ok()) return metadata.status();
-  const auto config = server_->Config(options_.model, options_.version);
-  if (!config.ok()) return config.status();
-  if (*config) config_text_ = (*config)->DebugString();
-  Result<ModelDescription> model = DescribeModel(*metadata, *config ? &**config : nullptr, options_.version);
-  if (!model.ok()) return model.status();
-  model_ = std::move(model).value();
-  if (model_.decoupled)
-    return InvalidArgumentError(StrCat("model '", options_.model, "' is decoupled, which needs streams"));
-  return Status();
-}
-
-Status Measurement::MakeMix() {
-  const Result<RequestDataOptions> data = DataOptions(options_);
-  if (!data.ok()) return data.status();
-  const Result<std::vector<PreparedRequest>> requests = MakeRequests(model_, *data);
-  if (!requests.ok()) return requests.status();
-  mix_.classes = {options_.model};
-  for (const PreparedRequest& request : *requests) {
-    const grpc::Slice slice(request.message);
-    mix_.requests.push_back({grpc::ByteBuffer(&slice, 1), 0});
-  }
-  return Status();
+  FERRY_RETURN_IF_ERROR(TryEachClass());
+  return PrepareCheck();
 }
 
 Status Measurement::ReadTrace() {
@@ -141,17 +68,21 @@ Status Measurement::ReadTrace() {
   TraceOptions how;
   how.speed = options_.trace_speed;
   how.seed = options_.seed;
+  how.clip = options_.trace_clip;
   std::ifstream file(options_.trace);
   if (!file) return NotFoundError(StrCat("cannot read ", options_.trace));
   const Result<std::vector<TraceRequest>> requests = ferry::ReadTrace(file, how);
   if (!requests.ok()) return requests.status().WithPrefix(StrCat(options_.trace, ": "));
-  for (const TraceRequest& request : *requests) trace_.push_back(request.at);
+  std::vector<std::string> names;
+  for (const LoadClass& each : prepared_.mix.classes) names.push_back(each.name);
+  const std::vector<std::optional<size_t>> classes = AssignClasses(*requests, names);
+  for (size_t i = 0; i < classes.size(); ++i) trace_.push_back({(*requests)[i].at, classes[i]});
   if (trace_.empty()) return InvalidArgumentError(StrCat("trace ", options_.trace, " has no request"));
   return Status();
 }
 
 Status Measurement::ConnectWorkers() {
-  const int threads = options_.threads > 0 ? options_.threads : std::clamp(Cores() / 2, 1, kMostThreads);
+  const int threads = options_.threads > 0 ? options_.threads : std::clamp(UsableProcessors() / 2, 1, kMostThreads);
   for (int i = 0; i < threads; ++i) {
     workers_.push_back(std::make_unique<LoadWorker>(connection_));
     FERRY_RETURN_IF_ERROR(workers_.back()->Connect(kConnectPatience));
@@ -159,29 +90,65 @@ Status Measurement::ConnectWorkers() {
   return Status();
 }
 
-// What every request would be refused for is better told once, and before.
-Status Measurement::TryOne() {
-  InferCaller caller(connection_);
-  caller.Start(mix_.requests.front().message, std::chrono::steady_clock::now(), 0);
-  Status status;
-  const auto deadline = std::chrono::steady_clock::now() + seconds(60);
-  bool ended = false;
-  while (!ended) {
-    const bool one = caller.Next(ended ? kNever : deadline, [&](const EndedCall& call) {
-      ended = true;
-      if (call.status.ok()) return;
-      status = InvalidArgumentError(StrCat("the server does not take the request: ", CodeName(call.status.error_code()),
-                                           ": ", call.status.error_message()));
-    });
-    if (!one) caller.CancelAll();
+Result<grpc::ByteBuffer> Measurement::AskAlone(size_t request) {
+  const std::unique_ptr<InferCaller> caller = InferCaller::Make(connection_);
+  Result<grpc::ByteBuffer> answer = UnavailableError(StrCat("no answer within ", kAlonePatience.count(), " s"));
+  caller->Start({prepared_.mix.requests[request].message, std::chrono::steady_clock::now()});
+  const auto ended = [&](const EndedRequest& end) {
+    if (end.status.ok()) {
+      answer = end.answer;
+    } else if (end.status.error_code() != grpc::StatusCode::CANCELLED) {
+      answer = InvalidArgumentError(StrCat("the server does not take the request: ", CodeName(end.status.error_code()),
+                                           ": ", end.status.error_message()));
+    }
+  };
+  const TimePoint deadline = std::chrono::steady_clock::now() + kAlonePatience;
+  bool late = false;
+  while (caller->under_way() > 0) {
+    if (caller->Next(late ? kNever : deadline, ended)) continue;
+    late = true;
+    caller->CancelAll();
   }
-  return status;
+  return answer;
+}
+
+// What every request would be refused for is better told once, and before.
+Status Measurement::TryEachClass() {
+  std::optional<size_t> tried;
+  for (size_t i = 0; i < prepared_.mix.requests.size(); ++i) {
+    const size_t class_index = prepared_.mix.requests[i].class_index;
+    if (tried == class_index) continue;
+    tried = class_index;
+    if (const auto answer = AskAlone(i); !answer.ok()) {
+      if (prepared_.mix.classes.size() == 1) return answer.status();
+      return answer.status().WithPrefix(StrCat("class ", Quoted(prepared_.mix.classes[class_index].name), ": "));
+    }
+  }
+  return Status();
+}
+
+Status Measurement::PrepareCheck() {
+  if (!options_.verify) return Status();
+  auto& expected = prepared_.expected;
+  if (options_.verify->against == Verification::Against::kAlone) {
+    for (size_t i = 0; i < expected.size(); ++i) {
+      Result<grpc::ByteBuffer> answer = AskAlone(i);
+      if (!answer.ok()) return answer.status();
+      Result<std::vector<NamedTensor>> outputs = ReadAnswer(*answer, options_.streaming);
+      if (!outputs.ok()) return outputs.status();
+      expected[i] = *std::move(outputs);
+    }
+  } else if (std::ranges::any_of(expected, &std::vector<NamedTensor>::empty)) {
+    return InvalidArgumentError("--verify data: the data does not tell the outputs of every request");
+  }
+  check_ = CheckAgainst(expected, options_.verify->comparison, options_.streaming);
+  return Status();
 }
 
 std::vector<LoadShape> Measurement::Shapes() const {
   std::vector<LoadShape> shapes;
   if (!trace_.empty()) {
-    const double length = std::chrono::duration<double>(trace_.back()).count();
+    const double length = std::chrono::duration<double>(trace_.back().at).count();
     shapes.push_back({LoadShape::Kind::kTrace, length > 0 ? static_cast<double>(trace_.size()) / length : 1, "trace"});
     return shapes;
   }
@@ -192,9 +159,7 @@ std::vector<LoadShape> Measurement::Shapes() const {
   std::vector<double> concurrencies = options_.concurrencies;
   if (shapes.empty() && concurrencies.empty()) {
     concurrencies = {1, 4, 16, 64};
-    // Where a server that batches is at its best: while one batch computes, the next is there.
-    const auto best = static_cast<double>(2 * model_.max_batch_size.value_or(0) * model_.instances.value_or(1));
-    if (best > 0) concurrencies.push_back(std::ceil(best / static_cast<double>(options_.batch)));
+    if (const int64_t best = BestConcurrency(); best > 0) concurrencies.push_back(static_cast<double>(best));
     std::ranges::sort(concurrencies);
     concurrencies.erase(std::unique(concurrencies.begin(), concurrencies.end()), concurrencies.end());
   }
@@ -204,11 +169,17 @@ std::vector<LoadShape> Measurement::Shapes() const {
   return shapes;
 }
 
+int64_t Measurement::BestConcurrency() const {
+  const ModelDescription& model = prepared_.models.front().description;
+  const int64_t rows = prepared_.mix.classes.front().rows;
+  return (2 * model.max_batch_size.value_or(0) * model.instances.value_or(1) + rows - 1) / rows;
+}
+
 LoadPlan Measurement::PlanFor(const LoadShape& shape) const {
   LoadPlan plan;
   plan.shape = shape;
-  plan.mix = mix_;
-  plan.rows = options_.batch;
+  plan.mix = prepared_.mix;
+  plan.check = check_;
   plan.seed = options_.seed;
   plan.warmup = options_.warmup;
   plan.duration = options_.duration;
@@ -218,29 +189,43 @@ LoadPlan Measurement::PlanFor(const LoadShape& shape) const {
   }
   if (shape.kind == LoadShape::Kind::kTrace) {
     plan.warmup = Duration::zero();
-    plan.duration = trace_.back() + Duration(1);
-    plan.arrivals = [this](uint64_t) {
+    plan.duration = trace_.back().at + Duration(1);
+    plan.schedule = [this](uint64_t) {
       return [this, next = size_t{0}]() mutable {
-        return next < trace_.size() ? std::optional<Duration>(trace_[next++]) : std::nullopt;
+        return next < trace_.size() ? std::optional<DueRequest>(trace_[next++]) : std::nullopt;
       };
     };
   } else if (shape.kind == LoadShape::Kind::kRate) {
     const auto pattern = ParseArrivals(options_.arrivals, shape.value, plan.warmup + plan.duration);
-    plan.arrivals = [pattern = *pattern](uint64_t seed) {
-      return
-          [arrivals = std::make_shared<Arrivals>(pattern, seed)] { return std::optional<Duration>(arrivals->Next()); };
+    plan.schedule = [pattern = *pattern](uint64_t seed) {
+      return [arrivals = std::make_shared<Arrivals>(pattern, seed)] {
+        return std::optional<DueRequest>(DueRequest{arrivals->Next(), {}});
+      };
     };
   }
   return plan;
 }
 
+// Of all models together; nothing unless the server tells of each.
+std::optional<ServerSide> Measurement::Since(
+    const std::vector<std::optional<inference::ModelStatistics>>& before) const {
+  std::optional<ServerSide> all;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const CalledModel& model = prepared_.models[i];
+    const auto after = before[i] ? server_->Statistics(model.name, model.version) : std::nullopt;
+    if (!after) return std::nullopt;
+    const ServerSide side = Difference(*before[i], *after);
+    all = all ? Together(*all, side) : side;
+  }
+  return all;
+}
+
 LoadSurroundings Measurement::Surroundings(const LoadShape& shape) const {
   LoadSurroundings surroundings;
   surroundings.watch_server = [this]() -> ServerWatch {
-    return [this, before = server_->Statistics(options_.model, options_.version)]() -> std::optional<ServerSide> {
-      const auto after = before ? server_->Statistics(options_.model, options_.version) : std::nullopt;
-      return after ? std::optional<ServerSide>(Difference(*before, *after)) : std::nullopt;
-    };
+    std::vector<std::optional<inference::ModelStatistics>> before;
+    for (const CalledModel& model : prepared_.models) before.push_back(server_->Statistics(model.name, model.version));
+    return [this, before = std::move(before)] { return Since(before); };
   };
   surroundings.wait_or_stop = [this](TimePoint time) { return stop_.WaitUntil(time); };
   surroundings.show = [this, shape](const LoadStatus& status) { show_(LiveLine(shape, status)); };
@@ -251,7 +236,7 @@ LoadPoint Measurement::RunPoint(const LoadPlan& plan) { return RunLoad(workers_,
 
 // Each batch size that the server may form pays once for what libraries set up for it.
 void Measurement::WarmUpSizes() {
-  const int64_t most = model_.max_batch_size.value_or(0) / options_.batch;
+  const int64_t most = prepared_.models.front().description.max_batch_size.value_or(0) / options_.batch;
   if (options_.warmup <= Duration::zero()) return;
   for (int64_t size = 1; size <= most && !stop_.came(); size *= 2) {
     LoadPlan plan = PlanFor({LoadShape::Kind::kConcurrency, static_cast<double>(size), "closed"});
@@ -265,8 +250,8 @@ void Measurement::WarmUpSizes() {
 
 // Half of what the server does with as many requests under way as suit it.
 double Measurement::GuessRate() {
-  const int64_t best = 2 * model_.max_batch_size.value_or(0) * model_.instances.value_or(1) / options_.batch;
-  LoadPlan plan = PlanFor({LoadShape::Kind::kConcurrency, static_cast<double>(std::max<int64_t>(best, 8)), "closed"});
+  const auto best = static_cast<double>(std::max<int64_t>(BestConcurrency(), 8));
+  LoadPlan plan = PlanFor({LoadShape::Kind::kConcurrency, best, "closed"});
   plan.warmup = std::min<Duration>(options_.warmup, seconds(1));
   plan.duration = seconds(3);
   return std::max(RunPoint(plan).requests_per_second / 2, 1.0);
@@ -303,9 +288,11 @@ BenchResult Measurement::Run() {
   result.client = DescribeHost();
   result.target = options_.url;
   result.server = server_->NameAndVersion();
-  result.model = options_.model;
-  result.model_version = options_.version;
-  result.model_config = config_text_;
+  for (const CalledModel& model : prepared_.models) {
+    result.model += StrCat(result.model.empty() ? "" : ", ", model.name);
+    result.model_config += model.config;
+  }
+  result.model_version = prepared_.models.front().version;
   result.measured_quantile = options_.percentile / 100;
   WarmUpSizes();
   if (options_.objective) {

@@ -9,8 +9,12 @@
 #include "loadgen/bench_options.h"
 #include "loadgen/bench_result.h"
 #include "loadgen/load_run.h"
-#include "loadgen/model_description.h"
+#include "loadgen/prepared_mix.h"
 #include "loadgen/stop_signal.h"
+
+namespace inference {
+class ModelStatistics;
+}
 
 namespace ferry {
 
@@ -37,14 +41,18 @@ class Measurement {
   BenchResult Run();
 
  private:
-  Status Describe();
-  Status MakeMix();
   Status ReadTrace();
   Status ConnectWorkers();
-  Status TryOne();
+  // Sends a request while nothing else is under way, for its answer.
+  Result<grpc::ByteBuffer> AskAlone(size_t request);
+  Status TryEachClass();
+  Status PrepareCheck();
   std::vector<LoadShape> Shapes() const;
   LoadPlan PlanFor(const LoadShape& shape) const;
   void WarmUpSizes();
+  // What suits the server's batches: while one is computed, the next is there. 0: the server does not tell.
+  int64_t BestConcurrency() const;
+  std::optional<ServerSide> Since(const std::vector<std::optional<inference::ModelStatistics>>& before) const;
   // The highest rate within the objective; its long runs become points.
   ObjectiveResult Search(Duration bound, BenchResult& result);
   double GuessRate();
@@ -56,10 +64,9 @@ class Measurement {
   const ShowLine show_;
   ConnectionOptions connection_;
   std::unique_ptr<InferenceServer> server_;
-  ModelDescription model_;
-  std::string config_text_;
-  RequestMix mix_;
-  std::vector<Duration> trace_;
+  PreparedMix prepared_;
+  std::vector<DueRequest> trace_;
+  AnswerCheck check_;  // empty: answers are not checked
   std::vector<std::unique_ptr<LoadWorker>> workers_;
 };
 

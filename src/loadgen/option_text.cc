@@ -24,7 +24,7 @@ std::optional<double> ParseReal(std::string_view text) {
   return number;
 }
 
-std::optional<Duration> ParseDuration(std::string_view text) {
+std::optional<Duration> ParseDuration(std::string_view text, std::optional<Duration> unit_of_bare) {
   // Longer units first: "ms" also ends in "s".
   static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
                                                                    {"s", 1},     {"m", 60},    {"h", 3600}};
@@ -34,7 +34,18 @@ std::optional<Duration> ParseDuration(std::string_view text) {
     if (!number || *number < 0) return std::nullopt;
     return DurationOfSeconds(*number * seconds);
   }
-  return std::nullopt;
+  const std::optional<double> bare = unit_of_bare ? ParseReal(text) : std::nullopt;
+  if (!bare || *bare < 0) return std::nullopt;
+  return DurationOfSeconds(*bare * std::chrono::duration<double>(*unit_of_bare).count());
+}
+
+std::optional<std::pair<double, Duration>> ParseCancelOption(std::string_view text) {
+  const std::vector<std::string_view> parts = Split(text, ',');
+  if (parts.size() != 2) return std::nullopt;
+  const std::optional<double> share = ParseReal(parts[0]);
+  const std::optional<Duration> after = ParseDuration(parts[1], std::chrono::milliseconds(1));
+  if (!share || *share < 0 || *share > 1 || !after || *after <= Duration::zero()) return std::nullopt;
+  return std::pair(*share, *after);
 }
 
 std::optional<Duration> DurationOfSeconds(double seconds) {

@@ -47,9 +47,7 @@ double OfferedPerSecond(const LoadPoint& point) {
   return span > 0 ? static_cast<double>(point.offered) / span : 0;
 }
 
-double InferencesPerSecond(const LoadPoint& point) {
-  return point.requests_per_second * static_cast<double>(point.rows);
-}
+double InferencesPerSecond(const LoadPoint& point) { return point.requests_per_second * point.rows; }
 
 std::optional<double> MeanBatch(const LoadPoint& point) {
   if (!point.server || point.server->executions == 0) return std::nullopt;

@@ -114,6 +114,7 @@ Json WriteClasses(const std::vector<ClassResult>& classes) {
                     {"offered", each.offered},
                     {"ok", each.ok},
                     {"failed", each.failed},
+                    {"cancelled", each.cancelled},
                     {"response", Write(each.response)}});
   }
   return json;
@@ -136,7 +137,9 @@ Json Write(const LoadPoint& point) {
           {"ok", point.ok},
           {"failed", point.failed},
           {"dropped", point.dropped},
+          {"cancelled", point.cancelled},
           {"wrong", point.wrong},
+          {"first_fault", point.first_fault},
           {"offered_per_second", OfferedPerSecond(point)},
           {"requests_per_second", point.requests_per_second},
           {"inferences_per_second", InferencesPerSecond(point)},
@@ -167,15 +170,17 @@ LoadPoint ReadPoint(const Json& json) {
   point.ok = json.at("ok");
   point.failed = json.at("failed");
   point.dropped = json.at("dropped");
+  point.cancelled = json.value("cancelled", uint64_t{0});
   point.wrong = json.at("wrong");
+  point.first_fault = json.value("first_fault", "");
   point.client_cpu_us = json.at("client_cpu_us");
   for (const Json& each : json.at("failures")) {
     point.failures.push_back({each.at("code"), each.at("message"), each.at("count")});
   }
   if (!json.at("server").is_null()) point.server = ReadServerSide(json.at("server"));
   for (const Json& each : json.at("classes")) {
-    point.classes.push_back(
-        {each.at("name"), each.at("offered"), each.at("ok"), each.at("failed"), ReadHistogram(each.at("response"))});
+    point.classes.push_back({each.at("name"), each.at("offered"), each.at("ok"), each.at("failed"),
+                             each.value("cancelled", uint64_t{0}), ReadHistogram(each.at("response"))});
   }
   for (const Json& each : json.at("seconds")) point.seconds.push_back(ReadSecond(each));
   point.response = ReadHistogram(json.at("response"));

@@ -1,5 +1,6 @@
 #include "loadgen/self_test.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,7 +131,8 @@ Result<SelfTestResult> RunSelfTest(const SelfTestOptions& options) {
 
   LoadPlan plan;
   const grpc::Slice slice(std::string(static_cast<size_t>(options.bytes), '\0'));
-  plan.mix = {{{grpc::ByteBuffer(&slice, 1), 0}}, {}, {"null"}};
+  plan.mix.classes = {{"null"}};
+  plan.mix.requests = {{grpc::ByteBuffer(&slice, 1), 0}};
   plan.warmup = std::chrono::milliseconds(500);
   plan.duration = options.duration;
   plan.shape = {LoadShape::Kind::kConcurrency, kConcurrency, "closed"};
@@ -146,9 +148,9 @@ Result<SelfTestResult> RunSelfTest(const SelfTestOptions& options) {
     result.bench_cpu_us += point.client_cpu_us / kRounds;
   }
   plan.shape = {LoadShape::Kind::kRate, options.rate, "constant"};
-  plan.arrivals = [rate = options.rate](uint64_t) {
-    return [rate, k = int64_t{0}]() mutable -> std::optional<Duration> {
-      return Duration(static_cast<int64_t>(static_cast<double>(k++) * 1e9 / rate));
+  plan.schedule = [rate = options.rate](uint64_t) {
+    return [rate, k = int64_t{0}]() mutable -> std::optional<DueRequest> {
+      return DueRequest{Duration(static_cast<int64_t>(static_cast<double>(k++) * 1e9 / rate)), {}};
     };
   };
   const LoadPoint paced = Measure(workers, plan);

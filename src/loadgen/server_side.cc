@@ -46,4 +46,23 @@ ServerSide Difference(const inference::ModelStatistics& earlier, const inference
   return side;
 }
 
+ServerSide Together(const ServerSide& one, const ServerSide& other) {
+  ServerSide side = one;
+  side.requests += other.requests;
+  side.failures += other.failures;
+  side.inferences += other.inferences;
+  side.executions += other.executions;
+  for (const auto stage :
+       {&ServerSide::queue, &ServerSide::compute_input, &ServerSide::compute_infer, &ServerSide::compute_output}) {
+    const auto sum =
+        one.*stage * static_cast<int64_t>(one.requests) + other.*stage * static_cast<int64_t>(other.requests);
+    if (side.requests > 0) side.*stage = sum / static_cast<int64_t>(side.requests);
+  }
+  for (const auto& [size, batches] : other.batches) {
+    side.batches[size].executions += batches.executions;
+    side.batches[size].infer += batches.infer;
+  }
+  return side;
+}
+
 }  // namespace ferry

@@ -14,6 +14,9 @@ namespace ferry {
 // back show, it is all that happened since.
 ServerSide Difference(const inference::ModelStatistics& before, const inference::ModelStatistics& after);
 
+// Of two models together: sums, and means over the requests of both.
+ServerSide Together(const ServerSide& one, const ServerSide& other);
+
 }  // namespace ferry
 
 #endif  // FERRY_LOADGEN_SERVER_SIDE_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/strings.h"
 #include "loadgen/option_text.h"
@@ -160,6 +161,24 @@ Result<std::vector<TraceRequest>> ReadTrace(std::istream& csv, const TraceOption
   Place(options, format->starts_at_first, requests);
   if (requests.empty()) return InvalidArgumentError("the trace has no requests");
   return requests;
+}
+
+std::vector<std::optional<size_t>> AssignClasses(const std::vector<TraceRequest>& trace,
+                                                 const std::vector<std::string>& classes) {
+  std::unordered_map<std::string_view, size_t> known;
+  for (size_t i = 0; i < classes.size(); ++i) known[classes[i]] = i;
+  size_t functions = 0;
+  std::vector<std::optional<size_t>> assigned;
+  for (const TraceRequest& request : trace) {
+    if (request.class_name.empty()) {
+      assigned.emplace_back();
+      continue;
+    }
+    const auto [of_name, is_new] = known.try_emplace(request.class_name, functions % classes.size());
+    functions += is_new ? 1 : 0;
+    assigned.emplace_back(of_name->second);
+  }
+  return assigned;
 }
 
 }  // namespace ferry

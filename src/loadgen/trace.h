@@ -35,6 +35,11 @@ struct TraceOptions {
 // Returns the requests in the order in which they are due. Errors: INVALID_ARGUMENT, with the number of the line.
 Result<std::vector<TraceRequest>> ReadTrace(std::istream& csv, const TraceOptions& options);
 
+// Which of `classes` each request of a trace is: the one of its name; else that of its function, where functions take turns
+// on the classes in the order in which they come first; nothing where the trace does not tell.
+std::vector<std::optional<size_t>> AssignClasses(const std::vector<TraceRequest>& trace,
+                                                 const std::vector<std::string>& classes);
+
 }  // namespace ferry
 
 #endif  // FERRY_LOADGEN_TRACE_H_

@@ -32,6 +32,7 @@ TEST(AssertionTest, ComparesTimesRatesAndCounts) {
   EXPECT_FALSE(Holds("errors==0"));
   EXPECT_TRUE(Holds("error_rate<=0.2"));
   EXPECT_TRUE(Holds("dropped==0"));
+  EXPECT_TRUE(Holds("wrong==0"));
 }
 
 TEST(AssertionTest, WithoutAnAnswerNoLatencyIsGood) {
@@ -52,7 +53,7 @@ TEST(AssertionTest, WhatIsNoneIsRefused) {
   refused("p99<", "a bound");
   refused("p101<5ms", "'p101' is none of");
   refused("latency<5ms", "'latency' is none of");
-  refused("p99<5 parsecs", "must be a time");
+  refused("p99<5 parsecs", "is no time");
   refused("errors==none", "'none' is no number");
   refused("errors=0", "'=' is none of");
 }

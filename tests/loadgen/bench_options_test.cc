@@ -25,15 +25,6 @@ TEST(BenchOptionsTest, ReadsRanges) {
   }
 }
 
-TEST(BenchOptionsTest, ReadsTimes) {
-  EXPECT_EQ(ParseDuration("250us", seconds(1)).value(), std::chrono::microseconds(250));
-  EXPECT_EQ(ParseDuration("1.5s", milliseconds(1)).value(), milliseconds(1500));
-  EXPECT_EQ(ParseDuration("5000", milliseconds(1)).value(), seconds(5));
-  for (const char* wrong : {"", "fast", "1h", "-1s", "1e30s"}) {
-    EXPECT_THAT(ParseDuration(wrong, seconds(1)), HasStatus(StatusCode::kInvalidArgument, HasSubstr(""))) << wrong;
-  }
-}
-
 TEST(BenchOptionsTest, ReadsACommandLineOfPerfAnalyzer) {
   const MeasureOptions options = Measure({"-m", "mlp", "-u", "host:1", "-b", "2", "-p", "3000", "--concurrency-range",
                                           "1:8:1", "--shape", "x:3,4", "-f", "out.csv"});
@@ -50,12 +41,15 @@ TEST(BenchOptionsTest, RefusesWhatContradictsItself) {
   const auto refused = [](const std::vector<std::string>& arguments, const char* why) {
     EXPECT_THAT(ParseBenchCommand(arguments), HasStatus(StatusCode::kInvalidArgument, HasSubstr(why)));
   };
-  refused({}, "--model-name (-m) is needed");
+  refused({}, "--model-name (-m) or --mix is needed");
   refused({"-m", "mlp", "--concurrency-range", "1", "--request-rate-range", "5"}, "only one of");
   refused({"-m", "mlp", "--concurrency-range", "1.5"}, "must be whole");
   refused({"-m", "mlp", "--duration", "0"}, "--duration: must be greater");
   refused({"-m", "mlp", "--wait-when-full"}, "only with --max-outstanding");
   refused({"-m", "mlp", "--colour", "red"}, "--colour");
+  refused({"-m", "mlp", "--cancel", "2,5ms"}, "--cancel");
+  refused({"-m", "mlp", "--streaming", "--deadline", "5ms"}, "--streaming");
+  refused({"-m", "mlp", "--verify", "exact"}, "--verify");
   refused({"compare"}, "--baseline");
 }
 

@@ -16,7 +16,7 @@ TimePoint At(int64_t ms) { return kStart + milliseconds(ms); }
 
 MeasuredWindow Window(bool by_due, int64_t ms = 2000) { return {kStart, At(ms), by_due}; }
 
-constexpr CallEnd kOk{0, "", false};
+constexpr CallEnd kOk{};
 
 TEST(LoadRecorderTest, AResponseCountsFromWhenItWasDue) {
   LoadRecorder recorder(Window(true), {"all"});
@@ -59,8 +59,8 @@ TEST(LoadRecorderTest, InAClosedLoopEachRequestCountsWithItsShareInTheWindow) {
 
 TEST(LoadRecorderTest, FailuresAreCountedByCodeAndMessageAndHaveNoLatency) {
   LoadRecorder recorder(Window(true), {"all"});
-  for (int i = 0; i < 2; ++i) recorder.Done({At(1), At(1), At(2)}, {14, "queue full", false}, 0);
-  recorder.Done({At(1), At(1), At(2)}, {4, "too late", false}, 0);
+  for (int i = 0; i < 2; ++i) recorder.Done({At(1), At(1), At(2)}, {14, "queue full"}, 0);
+  recorder.Done({At(1), At(1), At(2)}, {4, "too late"}, 0);
   recorder.Dropped(At(3), 0);
   const LoadPoint point = recorder.Result();
   EXPECT_EQ(point.offered, 4u);
@@ -73,10 +73,35 @@ TEST(LoadRecorderTest, FailuresAreCountedByCodeAndMessageAndHaveNoLatency) {
   EXPECT_EQ(point.failures[0].count, 2u);
 }
 
+TEST(LoadRecorderTest, WhatTheLoadCancelledIsNeitherAnsweredNorFailed) {
+  LoadRecorder recorder(Window(true), {"all"});
+  recorder.Done({At(1), At(1), At(2)}, {1, "cancelled", "", true}, 0);
+  recorder.Done({At(1), At(1), At(2)}, {0, "", "", true}, 0);  // the answer was quicker
+  recorder.Done({At(1), At(1), At(2)}, {1, "the server cancelled it"}, 0);
+  const LoadPoint point = recorder.Result();
+  EXPECT_EQ(point.offered, 3u);
+  EXPECT_EQ(point.cancelled, 1u);
+  EXPECT_EQ(point.ok, 1u);
+  EXPECT_EQ(point.failed, 1u);
+  EXPECT_EQ(point.seconds[0].offered, 3u);
+}
+
+TEST(LoadRecorderTest, TheFirstFaultOfAnAnswerIsKept) {
+  LoadRecorder recorder(Window(true), {"all"});
+  LoadRecorder other(Window(true), {"all"});
+  recorder.Done({At(1), At(1), At(2)}, kOk, 0);
+  other.Done({At(1), At(1), At(2)}, {0, "", "output 'y' [0]: 2 instead of 3"}, 0);
+  other.Done({At(1), At(1), At(2)}, {0, "", "output 'y' [0]: 4 instead of 3"}, 0);
+  recorder.Merge(other);
+  EXPECT_EQ(recorder.Result().wrong, 2u);
+  EXPECT_EQ(recorder.Result().ok, 3u);
+  EXPECT_EQ(recorder.Result().first_fault, "output 'y' [0]: 2 instead of 3");
+}
+
 TEST(LoadRecorderTest, MessagesThatDifferEachTimeDoNotFillTheMemory) {
   LoadRecorder recorder(Window(true), {"all"});
   for (int i = 0; i < 1000; ++i) {
-    recorder.Done({At(1), At(1), At(2)}, {13, "request " + std::to_string(i) + " failed", false}, 0);
+    recorder.Done({At(1), At(1), At(2)}, {13, "request " + std::to_string(i) + " failed"}, 0);
   }
   const LoadPoint point = recorder.Result();
   EXPECT_LE(point.failures.size(), 101u);
@@ -109,7 +134,7 @@ TEST(LoadRecorderTest, MergingIsCountingInOne) {
   LoadRecorder other(Window(true), {"a", "b"});
   one.Done({At(1), At(1), At(2)}, kOk, 0);
   other.Done({At(1), At(1), At(4)}, kOk, 1);
-  other.Done({At(1), At(1), At(4)}, {13, "x", false}, 1);
+  other.Done({At(1), At(1), At(4)}, {13, "x"}, 1);
   one.Merge(other);
   const LoadPoint point = one.Result();
   EXPECT_EQ(point.ok, 2u);

@@ -29,5 +29,22 @@ TEST(OptionTextTest, ParsesDurationsWithTheirUnit) {
     EXPECT_EQ(ParseDuration(text), std::nullopt);
 }
 
+TEST(OptionTextTest, ATimeWithoutUnitCountsTheOneThatIsGivenForIt) {
+  EXPECT_EQ(ParseDuration("5000", std::chrono::milliseconds(1)), std::chrono::seconds(5));
+  EXPECT_EQ(ParseDuration("1.5s", std::chrono::milliseconds(1)), std::chrono::milliseconds(1500));
+  EXPECT_EQ(ParseDuration("5000"), std::nullopt);
+  for (const char* wrong : {"", "fast", "-1", "-1s", "1e30s", "1e30"}) {
+    EXPECT_EQ(ParseDuration(wrong, std::chrono::seconds(1)), std::nullopt) << wrong;
+  }
+}
+
+TEST(OptionTextTest, ReadsTheShareOfCallsToCancelAndWhen) {
+  EXPECT_EQ(ParseCancelOption("0.1,5ms"), std::pair(0.1, Duration(std::chrono::milliseconds(5))));
+  EXPECT_EQ(ParseCancelOption("1,250us"), std::pair(1.0, Duration(std::chrono::microseconds(250))));
+  for (const char* wrong : {"", "0.1", "0.1,", "1.5,5ms", "-0.1,5ms", "0.1,0ms", "0.1,5ms,1"}) {
+    EXPECT_EQ(ParseCancelOption(wrong), std::nullopt) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace ferry

@@ -62,7 +62,9 @@ TEST(JsonReportTest, IsReadAsItWasWritten) {
   BenchResult result = Result(Point());
   result.objective = {0.99, milliseconds(50), 120, 130, "because"};
   result.points[0].notes = {"a note"};
-  result.points[0].classes = {{"a", 5, 4, 1, Point(10).response}};
+  result.points[0].cancelled = 1;
+  result.points[0].first_fault = "output 'y' [0]: 2 instead of 3";
+  result.points[0].classes = {{"a", 6, 4, 1, 1, Point(10).response}};
   result.points[0].failures[0].message = "queue full";
   const std::string text = JsonReport(result);
   const auto read = ReadJsonReport(text);

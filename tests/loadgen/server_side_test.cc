@@ -49,5 +49,22 @@ TEST(ServerSideTest, AfterARestartAllIsNew) {
   EXPECT_EQ(Difference(Statistics(100, 25, 1000), Statistics(8, 2, 80)).requests, 8u);
 }
 
+TEST(ServerSideTest, TwoModelsTogetherHaveTheMeansOfAllTheirRequests) {
+  ServerSide one, other;
+  one.requests = 3;
+  one.queue = std::chrono::milliseconds(2);
+  one.batches[4] = {2, std::chrono::milliseconds(10)};
+  other.requests = 1;
+  other.queue = std::chrono::milliseconds(6);
+  other.batches[4] = {1, std::chrono::milliseconds(5)};
+  other.batches[8] = {1, std::chrono::milliseconds(9)};
+  const ServerSide both = Together(one, other);
+  EXPECT_EQ(both.requests, 4u);
+  EXPECT_EQ(both.queue, std::chrono::milliseconds(3));
+  EXPECT_EQ(both.batches.at(4).executions, 3u);
+  EXPECT_EQ(both.batches.at(4).infer, std::chrono::milliseconds(15));
+  EXPECT_EQ(both.batches.at(8).executions, 1u);
+}
+
 }  // namespace
 }  // namespace ferry

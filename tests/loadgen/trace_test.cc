@@ -110,5 +110,10 @@ TEST(TraceTest, UnknownHeadersNoRequestsAndNoSpeedAreErrors) {
   EXPECT_EQ(ErrorOf("t_ms\n1\n", options), "trace speed 0 is not above 0");
 }
 
+TEST(AssignClassesTest, ANameOfTheMixIsThatClassAndFunctionsTakeTurns) {
+  const std::vector<TraceRequest> trace = {{{}, "large"}, {{}, "f1"}, {{}, "f2"}, {{}, "f1"}, {{}, "f3"}, {{}, ""}};
+  EXPECT_THAT(AssignClasses(trace, {"small", "large"}), ElementsAre(1, 0, 1, 0, 0, std::nullopt));
+}
+
 }  // namespace
 }  // namespace ferry
