@@ -185,10 +185,12 @@ Result<std::vector<NamedTensor>> OutputsOf(const inference::ModelInferResponse& 
     if (tensor.type == DataType::kInvalid) {
       return InternalError(StrCat(Named(tensor), ": unknown datatype ", Quoted(output.datatype())));
     }
-    if (output.has_contents()) {
-      tensor.bytes = RawContents(output.contents(), tensor.type);
-    } else if (raw < response.raw_output_contents_size()) {
+    // MLServer sends empty contents beside the raw ones.
+    const bool raw_left = raw < response.raw_output_contents_size();
+    if (raw_left && output.contents().ByteSizeLong() == 0) {
       tensor.bytes = response.raw_output_contents(raw++);
+    } else if (output.has_contents()) {
+      tensor.bytes = RawContents(output.contents(), tensor.type);
     } else {
       return InternalError(StrCat(Named(tensor), " has no contents"));
     }

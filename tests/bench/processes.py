@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import json
 import os
 import pathlib
 import socket
@@ -12,7 +13,7 @@ import threading
 
 import grpc
 import torch
-from tritonclient.grpc import service_pb2_grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
@@ -140,6 +141,15 @@ class TritonPythonModel:
 '''
 
 
+def free_ports(count):
+    """For servers that cannot choose one themselves."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
 class Triton:
     """Triton as scripts/fetch_triton gets it. Its models are in Python and call Ferry's files on the same torch."""
 
@@ -171,9 +181,7 @@ class Triton:
         (version / "model.py").write_text(TRITON_MODEL.format(path=path, file=model / "1" / "model.pt"))
 
     def _command(self):
-        with socket.socket() as free:  # it cannot choose a port itself
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        (port,) = free_ports(1)
         self.address = f"127.0.0.1:{port}"
         server = self.folder / "server"
         return [str(server / "bin" / "tritonserver"), f"--model-repository={self.repository}",
@@ -188,6 +196,80 @@ class Triton:
     @functools.cached_property
     def stub(self):
         return service_pb2_grpc.GRPCInferenceServiceStub(grpc.insecure_channel(self.address))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
+
+MLSERVER_RUNTIME = '''
+import sys
+sys.path.append({packages!r})  # behind MLServer's own
+import numpy, torch
+from mlserver import MLModel
+from mlserver.codecs import NumpyCodec
+from mlserver.types import InferenceResponse
+
+torch.set_num_threads(1)
+
+
+class TorchScript(MLModel):
+    async def load(self):
+        self._model = torch.jit.load({file!r}).eval()
+        return True
+
+    async def predict(self, payload):
+        rows = NumpyCodec.decode_input(payload.inputs[0])
+        with torch.inference_mode():
+            output = self._model(torch.from_numpy(rows)).numpy()
+        return InferenceResponse(model_name=self.name, outputs=[NumpyCodec.encode_output("OUTPUT__0", output)])
+'''
+
+
+class MLServer:
+    """MLServer as scripts/fetch_mlserver gets it, with one model of FP32 vectors that it batches, on the same torch."""
+
+    def __init__(self, folder, repository, model, prefix, width, answer_width, max_batch_size):
+        packages, repository = pathlib.Path(folder).resolve() / "packages", pathlib.Path(repository)
+        repository.mkdir(parents=True)
+        torch_packages = str(pathlib.Path(torch.__file__).parents[1])
+        (repository / "runtime.py").write_text(
+            MLSERVER_RUNTIME.format(packages=torch_packages, file=str(model / "1" / "model.pt")))
+        vector = {"datatype": "FP32", "parameters": None}
+        self._write(repository / "model-settings.json", {
+            "name": model.name, "implementation": "runtime.TorchScript",
+            "max_batch_size": max_batch_size, "max_batch_time": 0.002,
+            "inputs": [vector | {"name": "INPUT__0", "shape": [-1, width]}],
+            "outputs": [vector | {"name": "OUTPUT__0", "shape": [-1, answer_width]}]})
+        ports = free_ports(3)
+        self._write(repository / "settings.json", {
+            "host": "127.0.0.1", "grpc_port": ports[0], "http_port": ports[1], "metrics_port": ports[2],
+            "parallel_workers": 0, "debug": False})
+        self.address = f"127.0.0.1:{ports[0]}"
+        log = repository / "log"
+        self.process = subprocess.Popen(
+            [*prefix, sys.executable, "-c", "from mlserver.cli import main; main()", "start", str(repository)], stdout=log.open("w"),
+            stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": str(packages), "OMP_NUM_THREADS": "1"})
+        self.pids = [self.process.pid]
+        self._wait(log, model.name)
+
+    @staticmethod
+    def _write(path, settings):
+        path.write_text(json.dumps(settings))
+
+    def _wait(self, log, name):
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(grpc.insecure_channel(self.address))
+        request = service_pb2.ModelReadyRequest(name=name)
+        try:
+            ready = stub.ModelReady(request, wait_for_ready=True, timeout=PATIENCE).ready
+        except grpc.RpcError:
+            ready = False
+        if not ready:
+            self.process.kill()
+            sys.exit(log.read_text()[-3000:] + "MLServer did not start; the end of its log is above")
 
     def __enter__(self):
         return self

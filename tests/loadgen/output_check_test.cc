@@ -133,6 +133,17 @@ TEST(OutputCheckTest, ReadsRawAndTypedOutputs) {
   EXPECT_EQ(outputs[2].bytes, std::string("\2\0\0\0hi", 6));
 }
 
+TEST(OutputCheckTest, EmptyContentsBesideRawOnesAreNone) {
+  inference::ModelInferResponse response;  // as MLServer answers
+  auto& output = *response.add_outputs();
+  output.set_name("y");
+  output.set_datatype("INT8");
+  output.add_shape(2);
+  output.mutable_contents();
+  response.add_raw_output_contents("ab");
+  EXPECT_EQ(OutputsOf(response).value()[0].bytes, "ab");
+}
+
 TEST(OutputCheckTest, AnswersThatDoNotFitTogetherAreErrors) {
   inference::ModelInferResponse response;
   auto& output = *response.add_outputs();
