@@ -8,6 +8,7 @@
 #include "loadgen/arrivals.h"
 #include "loadgen/assertion.h"
 #include "loadgen/option_text.h"
+#include "loadgen/scenario.h"
 
 namespace ferry {
 
@@ -87,6 +88,8 @@ void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
                  "Of an open loop: constant, poisson, gamma:SHAPE, on-off:ON,OFF, ramp:RATE, ...")
       ->capture_default_str();
   app.add_option("--trace", options.trace, "Open loop: at the times of this file (docs/bench.md)");
+  app.add_option("--request-intervals", options.intervals,
+                 "Open loop: the gaps between requests, a number of microseconds a line, again and again");
   app.add_option("--trace-speed", options.trace_speed, "How much faster than it was recorded")
       ->check(CLI::PositiveNumber);
   app.add_option("--trace-clip", raw.trace_clip, "Of the trace, at that speed, only the first so much (all)");
@@ -96,6 +99,8 @@ void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
   app.add_flag("--wait-when-full", options.wait_when_full, "Send what is over --max-outstanding later instead");
   app.add_option("-l,--latency-threshold", raw.threshold,
                  "Search for the highest rate whose --percentile is within it: 50ms, or a number of milliseconds");
+  app.add_option("--scenario", options.scenario,
+                 "As MLPerf has it, unofficially: single-stream, multi-stream, server (with -l) or offline");
   app.add_option("--percentile", options.percentile, "Of the threshold")
       ->check(CLI::Range(1.0, 99.999))
       ->capture_default_str();
@@ -134,7 +139,8 @@ void AddDataFlags(CLI::App& app, MeasureOptions& options) {
 }
 
 void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
-  app.add_option("--threads", options.threads, "Threads that send and receive; 0: one for each two cores, at most 4");
+  app.add_option("--threads,--max-threads", options.threads,
+                 "Threads that send and receive; 0: one for each two cores, at most 4");
   app.add_option("--channels", options.channels, "Connections of each thread")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -142,6 +148,15 @@ void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
   app.add_option("--json", options.json, "File for the whole result, which `compare` reads");
   app.add_option("--assert", options.assertions, "Such as 'p99<15ms', 'errors==0', 'rps>=500'; may be repeated");
   app.add_flag("-q,--quiet", options.quiet, "No line each second");
+}
+
+// Command lines of perf_analyzer have them, and mean what is the case here anyhow.
+void AddForeignFlags(CLI::App& app) {
+  const auto ignored = [&](const char* flags) { app.add_flag(flags)->group(""); };
+  ignored("-a,--async");
+  ignored("--sync");
+  ignored("-v,--verbose");
+  app.add_option("-i,--protocol")->check(CLI::IsMember({"grpc"}, CLI::ignore_case))->group("");
 }
 
 struct ReadDuration {
@@ -201,10 +216,12 @@ Status ReadRequestTexts(const RawText& raw, MeasureOptions& options) {
 
 Status CheckMeasure(const MeasureOptions& options) {
   if (options.model.empty() && options.mix.empty()) return InvalidArgumentError("--model-name (-m) or --mix is needed");
-  const int loads = !options.concurrencies.empty() + !options.rates.empty() + !options.trace.empty();
-  if (loads > 1 || (options.objective && (!options.concurrencies.empty() || !options.trace.empty()))) {
+  const int loads =
+      !options.concurrencies.empty() + !options.rates.empty() + !options.trace.empty() + !options.intervals.empty();
+  if (loads + options.objective.has_value() > 1) {
     return InvalidArgumentError(
-        "only one of --concurrency-range, --request-rate-range, --trace and --latency-threshold at a time");
+        "only one of --concurrency-range, --request-rate-range, --trace, --request-intervals and --latency-threshold "
+        "at a time");
   }
   for (const double value : options.concurrencies) {
     if (value != std::floor(value))
@@ -271,6 +288,7 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   AddRequestFlags(app, measure, raw);
   AddDataFlags(app, measure);
   AddOutputFlags(app, measure);
+  AddForeignFlags(app);
   app.set_version_flag("--version", StrCat("ferry-bench ", kVersion));
   SelfTestOptions self_test;
   CLI::App* const self = app.add_subcommand("selftest", "Prints what this host and this program can measure at most");
@@ -299,6 +317,14 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   measure.arguments = arguments;
   FERRY_RETURN_IF_ERROR(ReadTexts(raw, measure));
   FERRY_RETURN_IF_ERROR(ReadRequestTexts(raw, measure));
+  if (!measure.scenario.empty()) {
+    const std::optional<Scenario> scenario = ParseScenario(measure.scenario);
+    if (!scenario) {
+      return InvalidArgumentError(
+          StrCat("--scenario ", Quoted(measure.scenario), ": must be single-stream, multi-stream, server or offline"));
+    }
+    FERRY_RETURN_IF_ERROR(ApplyScenario(*scenario, measure));
+  }
   FERRY_RETURN_IF_ERROR(CheckMeasure(measure));
   return BenchCommand(std::move(measure));
 }

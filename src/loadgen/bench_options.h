@@ -37,6 +37,7 @@ struct MeasureOptions {
   std::vector<double> rates;          // open loop
   std::string arrivals = "poisson";   // of an open loop
   std::string trace;                  // file with the times of an open loop
+  std::string intervals;              // file with the gaps of an open loop
   double trace_speed = 1;
   std::optional<Duration> trace_clip;
   std::string max_outstanding;  // number; empty: no cap
@@ -46,6 +47,7 @@ struct MeasureOptions {
   Duration duration = std::chrono::seconds(10);
   Duration deadline{};  // of a call; zero: none
   double percentile = 99;
+  std::string scenario;               // empty, or one of MLPerf's
   std::optional<Duration> objective;  // search for the highest rate whose percentile is within it
 
   std::string input_data = "random";  // zero, random, a JSON file or a folder

@@ -112,6 +112,15 @@ struct ObjectiveResult {
   std::string explanation;
 };
 
+// What a scenario of MLPerf makes of a run.
+struct ScenarioResult {
+  std::string name;
+  std::string figure;  // what `value` is
+  double value = 0;
+  std::string unit;
+  std::vector<std::string> short_of_rules;  // why it would be none by MLPerf's own rules
+};
+
 struct HostDescription {
   std::string name;
   std::string cpu;
@@ -133,6 +142,7 @@ struct BenchResult {
   double measured_quantile = 0.99;
   std::vector<LoadPoint> points;
   std::optional<ObjectiveResult> objective;
+  std::optional<ScenarioResult> scenario;
 };
 
 }  // namespace ferry

@@ -1,6 +1,7 @@
 #include "loadgen/load_validity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 
@@ -13,6 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+double Seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
 std::string Milliseconds(Duration time) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(2) << std::chrono::duration<double, std::milli>(time).count() << " ms";
@@ -21,6 +24,22 @@ std::string Milliseconds(Duration time) {
 
 Duration AllowedLateness(const LoadPoint& point) {
   return std::max<Duration>(milliseconds(1), point.response.Quantile(0.5) / 10);
+}
+
+// Answers of a closed loop that come faster or slower all the time are of a server that has not warmed up, or that fills up.
+void NoteTrend(LoadPoint& point) {
+  if (point.load.kind != LoadShape::Kind::kConcurrency) return;
+  std::vector<double> answers;
+  for (const SecondOfLoad& second : point.seconds) answers.push_back(static_cast<double>(second.ok));
+  if (!answers.empty() && point.seconds.back().begin_s + 1 > Seconds(point.window))
+    answers.pop_back();  // not a whole second
+  const Trend trend = TrendOf(answers);
+  if (trend.kind != Trend::Kind::kRising && trend.kind != Trend::Kind::kFalling) return;
+  std::ostringstream percent;
+  percent << std::fixed << std::setprecision(0) << std::abs(trend.drift) * 100;
+  point.notes.push_back(StrCat("not stationary: answers per second ",
+                               trend.kind == Trend::Kind::kRising ? "rose" : "fell", " by ", percent.str(),
+                               " % while it was measured; a longer --warmup may help"));
 }
 
 }  // namespace
@@ -63,6 +82,7 @@ void CheckValidity(double busy, LoadPoint& point) {
     point.notes.push_back(
         "not sustainable: responses took longer and longer, so that percentiles depend on the duration");
   }
+  NoteTrend(point);
   if (busy > 0.9 && late > milliseconds(1)) {
     std::ostringstream cores;
     cores << std::fixed << std::setprecision(1) << busy;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <numeric>
 
 #include "base/strings.h"
 #include "ferry/version.h"
@@ -13,6 +14,7 @@
 #include "loadgen/inference_server.h"
 #include "loadgen/load_validity.h"
 #include "loadgen/report_table.h"
+#include "loadgen/scenario.h"
 #include "loadgen/server_side.h"
 #include "loadgen/slo_search.h"
 #include "loadgen/trace.h"
@@ -28,6 +30,8 @@ constexpr Duration kConnectPatience = seconds(10);
 // One batch size of the warm-up.
 constexpr Duration kSizeTime = milliseconds(300);
 constexpr int kMostThreads = 4;
+// Requests under way for a server that does not tell how it batches, or not at all, to have enough to do.
+constexpr int64_t kLeastOffline = 64;
 // For the answer to a request that is sent alone: the first of a model may take long.
 constexpr seconds kAlonePatience(60);
 
@@ -58,6 +62,7 @@ Status Measurement::Prepare() {
   if (!prepared.ok()) return prepared.status();
   prepared_ = *std::move(prepared);
   FERRY_RETURN_IF_ERROR(ReadTrace());
+  FERRY_RETURN_IF_ERROR(ReadGaps());
   FERRY_RETURN_IF_ERROR(ConnectWorkers());
   FERRY_RETURN_IF_ERROR(TryEachClass());
   return PrepareCheck();
@@ -78,6 +83,16 @@ Status Measurement::ReadTrace() {
   const std::vector<std::optional<size_t>> classes = AssignClasses(*requests, names);
   for (size_t i = 0; i < classes.size(); ++i) trace_.push_back({(*requests)[i].at, classes[i]});
   if (trace_.empty()) return InvalidArgumentError(StrCat("trace ", options_.trace, " has no request"));
+  return Status();
+}
+
+Status Measurement::ReadGaps() {
+  if (options_.intervals.empty()) return Status();
+  std::ifstream file(options_.intervals);
+  if (!file) return NotFoundError(StrCat("cannot read ", options_.intervals));
+  Result<std::vector<Duration>> gaps = ReadIntervals(file);
+  if (!gaps.ok()) return gaps.status().WithPrefix(StrCat(options_.intervals, ": "));
+  gaps_ = *std::move(gaps);
   return Status();
 }
 
@@ -152,12 +167,20 @@ std::vector<LoadShape> Measurement::Shapes() const {
     shapes.push_back({LoadShape::Kind::kTrace, length > 0 ? static_cast<double>(trace_.size()) / length : 1, "trace"});
     return shapes;
   }
+  if (!gaps_.empty()) {
+    const Duration all = std::accumulate(gaps_.begin(), gaps_.end(), Duration::zero());
+    const double mean = std::chrono::duration<double>(all).count() / static_cast<double>(gaps_.size());
+    shapes.push_back({LoadShape::Kind::kRate, 1 / mean, "intervals"});
+    return shapes;
+  }
   for (const double rate : options_.rates) {
     const auto pattern = ParseArrivals(options_.arrivals, rate, options_.warmup + options_.duration);
     shapes.push_back({LoadShape::Kind::kRate, rate, pattern.ok() ? pattern->Name() : options_.arrivals});
   }
   std::vector<double> concurrencies = options_.concurrencies;
-  if (shapes.empty() && concurrencies.empty()) {
+  if (options_.scenario == "offline") {
+    concurrencies = {static_cast<double>(std::max(2 * BestConcurrency(), kLeastOffline))};
+  } else if (shapes.empty() && concurrencies.empty()) {
     concurrencies = {1, 4, 16, 64};
     if (const int64_t best = BestConcurrency(); best > 0) concurrencies.push_back(static_cast<double>(best));
     std::ranges::sort(concurrencies);
@@ -193,6 +216,12 @@ LoadPlan Measurement::PlanFor(const LoadShape& shape) const {
     plan.schedule = [this](uint64_t) {
       return [this, next = size_t{0}]() mutable {
         return next < trace_.size() ? std::optional<DueRequest>(trace_[next++]) : std::nullopt;
+      };
+    };
+  } else if (shape.arrivals == "intervals") {
+    plan.schedule = [this](uint64_t) {
+      return [this, next = size_t{0}, at = Duration::zero()]() mutable {
+        return std::optional<DueRequest>(DueRequest{at += gaps_[next++ % gaps_.size()], {}});
       };
     };
   } else if (shape.kind == LoadShape::Kind::kRate) {
@@ -297,12 +326,13 @@ BenchResult Measurement::Run() {
   WarmUpSizes();
   if (options_.objective) {
     result.objective = Search(*options_.objective, result);
-    return result;
+  } else {
+    for (const LoadShape& shape : Shapes()) {
+      if (stop_.came()) break;
+      result.points.push_back(RunPoint(PlanFor(shape)));
+    }
   }
-  for (const LoadShape& shape : Shapes()) {
-    if (stop_.came()) break;
-    result.points.push_back(RunPoint(PlanFor(shape)));
-  }
+  if (const auto scenario = ParseScenario(options_.scenario)) result.scenario = JudgeScenario(*scenario, result);
   return result;
 }
 

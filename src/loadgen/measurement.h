@@ -42,6 +42,7 @@ class Measurement {
 
  private:
   Status ReadTrace();
+  Status ReadGaps();
   Status ConnectWorkers();
   // Sends a request while nothing else is under way, for its answer.
   Result<grpc::ByteBuffer> AskAlone(size_t request);
@@ -66,6 +67,7 @@ class Measurement {
   std::unique_ptr<InferenceServer> server_;
   PreparedMix prepared_;
   std::vector<DueRequest> trace_;
+  std::vector<Duration> gaps_;
   AnswerCheck check_;  // empty: answers are not checked
   std::vector<std::unique_ptr<LoadWorker>> workers_;
 };

@@ -197,6 +197,14 @@ Json Write(const ObjectiveResult& objective) {
           {"explanation", objective.explanation}};
 }
 
+Json Write(const ScenarioResult& scenario) {
+  return {{"name", scenario.name},
+          {"figure", scenario.figure},
+          {"value", scenario.value},
+          {"unit", scenario.unit},
+          {"short_of_rules", scenario.short_of_rules}};
+}
+
 BenchResult ReadResult(const Json& json) {
   BenchResult result;
   result.version = json.at("version");
@@ -212,6 +220,10 @@ BenchResult ReadResult(const Json& json) {
   result.model_config = json.at("model_config");
   result.measured_quantile = json.at("measured_quantile");
   for (const Json& point : json.at("points")) result.points.push_back(ReadPoint(point));
+  if (const Json scenario = json.value("scenario", Json()); !scenario.is_null()) {
+    result.scenario = {scenario.at("name"), scenario.at("figure"), scenario.at("value"), scenario.at("unit"),
+                       scenario.at("short_of_rules")};
+  }
   if (const Json& objective = json.at("objective"); !objective.is_null()) {
     result.objective = {objective.at("quantile"), FromSeconds(objective.at("bound_ms").get<double>() / 1e3),
                         objective.at("highest_rate"), objective.at("lowest_failed"), objective.at("explanation")};
@@ -239,6 +251,7 @@ std::string JsonReport(const BenchResult& result) {
       {"model_config", result.model_config},
       {"measured_quantile", result.measured_quantile},
       {"objective", result.objective ? Write(*result.objective) : Json()},
+      {"scenario", result.scenario ? Write(*result.scenario) : Json()},
       {"points", std::move(points)}};
   // What a server says need not be UTF-8.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -91,6 +91,14 @@ std::string Details(const LoadPoint& point, double q) {
   return text + IntervalText(point, q) + StagesText(point) + BatchesText(point);
 }
 
+std::string ScenarioText(const ScenarioResult& scenario) {
+  std::string text = fmt::format(
+      "\nlike MLPerf's {} (unofficial): {} {}\n", scenario.name, scenario.figure,
+      scenario.value > 0 ? fmt::format("{} {}", NumberText(scenario.value), scenario.unit) : std::string("unknown"));
+  for (const std::string& reason : scenario.short_of_rules) text += fmt::format("  not by the rules: {}\n", reason);
+  return text;
+}
+
 }  // namespace
 
 std::string TableReport(const BenchResult& result) {
@@ -107,6 +115,7 @@ std::string TableReport(const BenchResult& result) {
     text += fmt::format("\n{} within {}: up to {} requests/s\n  {}\n", QuantileName(objective.quantile),
                         DurationText(objective.bound), NumberText(objective.highest_rate), objective.explanation);
   }
+  if (result.scenario) text += ScenarioText(*result.scenario);
   return text;
 }
 

@@ -163,6 +163,23 @@ Result<std::vector<TraceRequest>> ReadTrace(std::istream& csv, const TraceOption
   return requests;
 }
 
+Result<std::vector<Duration>> ReadIntervals(std::istream& text) {
+  std::vector<Duration> gaps;
+  Duration all{};
+  std::string line;
+  for (int64_t number = 1; NextLine(text, line); ++number) {
+    if (line.empty()) continue;
+    const std::optional<Duration> gap = ParseDuration(line, std::chrono::microseconds(1));
+    if (!gap || *gap > std::chrono::hours(24)) {
+      return InvalidArgumentError(StrCat("line ", number, ": ", Quoted(line), " is no number of microseconds"));
+    }
+    gaps.push_back(*gap);
+    all += *gap;
+  }
+  if (all <= Duration::zero()) return InvalidArgumentError("there is no gap between any two requests");
+  return gaps;
+}
+
 std::vector<std::optional<size_t>> AssignClasses(const std::vector<TraceRequest>& trace,
                                                  const std::vector<std::string>& classes) {
   std::unordered_map<std::string_view, size_t> known;

@@ -35,6 +35,11 @@ struct TraceOptions {
 // Returns the requests in the order in which they are due. Errors: INVALID_ARGUMENT, with the number of the line.
 Result<std::vector<TraceRequest>> ReadTrace(std::istream& csv, const TraceOptions& options);
 
+// Reads the gaps between requests: a number of microseconds a line, as perf_analyzer has them.
+//
+// Errors: INVALID_ARGUMENT, with the number of the line; also where all gaps are 0.
+Result<std::vector<Duration>> ReadIntervals(std::istream& text);
+
 // Which of `classes` each request of a trace is: the one of its name; else that of its function, where functions take turns
 // on the classes in the order in which they come first; nothing where the trace does not tell.
 std::vector<std::optional<size_t>> AssignClasses(const std::vector<TraceRequest>& trace,

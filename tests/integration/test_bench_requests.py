@@ -60,6 +60,28 @@ def test_a_trace_says_which_class_is_due(tmp_path, server):
     assert clipped["offered"] == 50
 
 
+def test_intervals_of_perf_analyzer_are_the_gaps_of_the_load(tmp_path):
+    intervals = tmp_path / "intervals"
+    intervals.write_text("10000\n30000\n")
+    with StubServer() as server:
+        point = point_of(measure(tmp_path, server.address, "stub", "--request-intervals", intervals, "--duration", "2s",
+                                 "--warmup", 0))
+    assert point["offered"] == 99 and point["load"]["arrivals"] == "intervals"
+
+
+@pytest.mark.parametrize("name, figure, unit", [
+    ("single-stream", "p90 latency", "ms"), ("multi-stream", "p99 latency", "ms"), ("offline", "throughput", "samples/s")])
+def test_scenarios_say_their_figure_and_what_is_short_of_the_rules(tmp_path, server, name, figure, unit):
+    result = measure(tmp_path, server.address, "addone", "--scenario", name, "--duration", "2s", "--warmup", "200ms")
+    scenario = result["scenario"]
+    assert (scenario["name"], scenario["figure"], scenario["unit"]) == (name, figure, unit)
+    assert any("of 600 s" in reason for reason in scenario["short_of_rules"])
+    if unit == "ms":
+        assert scenario["value"] >= point_of(result)["response_ms"]["p50"]
+    else:
+        assert scenario["value"] == pytest.approx(point_of(result)["inferences_per_second"])
+
+
 # Limits of requests
 
 

@@ -26,8 +26,8 @@ TEST(BenchOptionsTest, ReadsRanges) {
 }
 
 TEST(BenchOptionsTest, ReadsACommandLineOfPerfAnalyzer) {
-  const MeasureOptions options = Measure({"-m", "mlp", "-u", "host:1", "-b", "2", "-p", "3000", "--concurrency-range",
-                                          "1:8:1", "--shape", "x:3,4", "-f", "out.csv"});
+  const MeasureOptions options = Measure({"-m", "mlp", "-u", "host:1", "-i", "grpc", "--async", "-b", "2", "-p", "3000",
+                                          "--concurrency-range", "1:8:1", "--shape", "x:3,4", "-f", "out.csv"});
   EXPECT_EQ(options.model, "mlp");
   EXPECT_EQ(options.url, "host:1");
   EXPECT_EQ(options.batch, 2);
@@ -44,6 +44,11 @@ TEST(BenchOptionsTest, RefusesWhatContradictsItself) {
   refused({}, "--model-name (-m) or --mix is needed");
   refused({"-m", "mlp", "--concurrency-range", "1", "--request-rate-range", "5"}, "only one of");
   refused({"-m", "mlp", "--concurrency-range", "1.5"}, "must be whole");
+  refused({"-m", "mlp", "-i", "http"}, "grpc");
+  refused({"-m", "mlp", "--scenario", "batch"}, "single-stream");
+  refused({"-m", "mlp", "--scenario", "server"}, "--latency-threshold");
+  refused({"-m", "mlp", "--scenario", "offline", "--concurrency-range", "4"}, "sets the load itself");
+  refused({"-m", "mlp", "--request-rate-range", "4", "-l", "50"}, "only one of");
   refused({"-m", "mlp", "--duration", "0"}, "--duration: must be greater");
   refused({"-m", "mlp", "--wait-when-full"}, "only with --max-outstanding");
   refused({"-m", "mlp", "--colour", "red"}, "--colour");

@@ -42,5 +42,27 @@ TEST(LoadValidityTest, ThePointSaysHowLate) {
   EXPECT_NE(point.invalid[0].find("allowed: 1.00 ms"), std::string::npos) << point.invalid[0];
 }
 
+// A closed loop with so many answers in each second.
+LoadPoint ClosedLoopOf(const std::vector<uint64_t>& answers) {
+  LoadPoint point;
+  point.load = {LoadShape::Kind::kConcurrency, 8, "closed"};
+  point.window = std::chrono::seconds(answers.size());
+  for (const uint64_t ok : answers) {
+    point.seconds.push_back({static_cast<double>(point.seconds.size()), ok, ok, 0, {}, {}, {}});
+    point.ok += ok;
+  }
+  return point;
+}
+
+TEST(LoadValidityTest, AClosedLoopThatStillGetsFasterIsNotStationary) {
+  LoadPoint rising = ClosedLoopOf({100, 110, 118, 131, 140, 152, 160, 171, 179, 190, 201, 210});
+  CheckValidity(0, rising);
+  ASSERT_EQ(rising.notes.size(), 1u);
+  EXPECT_NE(rising.notes[0].find("rose by"), std::string::npos) << rising.notes[0];
+  LoadPoint steady = ClosedLoopOf({100, 103, 99, 101, 100, 98, 102, 100, 101, 99, 100, 102});
+  CheckValidity(0, steady);
+  EXPECT_TRUE(steady.notes.empty());
+}
+
 }  // namespace
 }  // namespace ferry

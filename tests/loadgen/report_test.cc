@@ -62,6 +62,7 @@ TEST(JsonReportTest, IsReadAsItWasWritten) {
   BenchResult result = Result(Point());
   result.objective = {0.99, milliseconds(50), 120, 130, "because"};
   result.points[0].notes = {"a note"};
+  result.scenario = {"offline", "throughput", 400, "samples/s", {"too short"}};
   result.points[0].cancelled = 1;
   result.points[0].first_fault = "output 'y' [0]: 2 instead of 3";
   result.points[0].classes = {{"a", 6, 4, 1, 1, Point(10).response}};

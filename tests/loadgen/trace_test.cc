@@ -110,6 +110,15 @@ TEST(TraceTest, UnknownHeadersNoRequestsAndNoSpeedAreErrors) {
   EXPECT_EQ(ErrorOf("t_ms\n1\n", options), "trace speed 0 is not above 0");
 }
 
+TEST(ReadIntervalsTest, ReadsMicrosecondsALine) {
+  std::istringstream text("1500\n\n0\n250\n");
+  EXPECT_THAT(ReadIntervals(text).value(), ElementsAre(microseconds(1500), microseconds(0), microseconds(250)));
+  for (const char* const wrong : {"", "0\n", "1\nx\n", "-5\n"}) {
+    std::istringstream lines(wrong);
+    EXPECT_FALSE(ReadIntervals(lines).ok()) << wrong;
+  }
+}
+
 TEST(AssignClassesTest, ANameOfTheMixIsThatClassAndFunctionsTakeTurns) {
   const std::vector<TraceRequest> trace = {{{}, "large"}, {{}, "f1"}, {{}, "f2"}, {{}, "f1"}, {{}, "f3"}, {{}, ""}};
   EXPECT_THAT(AssignClasses(trace, {"small", "large"}), ElementsAre(1, 0, 1, 0, 0, std::nullopt));
