@@ -28,6 +28,7 @@ LIBRARIES = {
     r"google/protobuf/": ["repository", "frontend", "loadgen"],
     r"spdlog/": ["base"],
     r"prometheus/": ["metrics"],
+    r"stb/": ["loadgen"],
     r"CLI/": ["server", "loadgen"],
 }
 INCLUDE = re.compile(r'^\s*#include\s+[<"]([^>"]+)[>"]', re.M)

@@ -126,7 +126,10 @@ void AddDataFlags(CLI::App& app, MeasureOptions& options) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--input-data", options.input_data,
-                 "random, zero, a JSON file as perf_analyzer's, or a folder of files")
+                 "random, zero, a JSON file as perf_analyzer's, a folder of files, or images:PATH")
+      ->capture_default_str();
+  app.add_option("--image-scaling", options.image_scaling, "Of their pixels: none, unit, inception or imagenet")
+      ->check(CLI::IsMember({"none", "unit", "inception", "imagenet"}))
       ->capture_default_str();
   app.add_option("--shape", options.shapes, "NAME:D,D for an input with variable dimensions; may be repeated");
   app.add_option("--range", options.ranges, "NAME:LEAST,MOST of random values; integers are 0 and 1 by default");

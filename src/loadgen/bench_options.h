@@ -50,7 +50,8 @@ struct MeasureOptions {
   std::string scenario;               // empty, or one of MLPerf's
   std::optional<Duration> objective;  // search for the highest rate whose percentile is within it
 
-  std::string input_data = "random";  // zero, random, a JSON file or a folder
+  std::string input_data = "random";  // zero, random, a JSON file, a folder or images:PATH
+  std::string image_scaling = "none";
   std::vector<std::string> shapes;
   std::vector<std::string> ranges;
   int64_t string_length = 16;

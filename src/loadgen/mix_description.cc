@@ -113,6 +113,15 @@ Status ReadCancel(const Json& value, ClassDescription& of) {
   return {};
 }
 
+Status ReadImageScaling(const Json& value, ClassDescription& of) {
+  std::string text;
+  FERRY_RETURN_IF_ERROR(Read(value, text));
+  const Result<ImageScaling> scaling = ParseImageScaling(text);
+  if (!scaling.ok()) return scaling.status();
+  of.data.image_scaling = *scaling;
+  return {};
+}
+
 using ReadField = Status (*)(const Json&, ClassDescription&);
 
 const std::map<std::string, ReadField, std::less<>>& Fields() {
@@ -124,6 +133,7 @@ const std::map<std::string, ReadField, std::less<>>& Fields() {
       {"weight", ReadWeight},
       {"batch", [](const Json& value, Class& of) { return Read(value, 1, of.data.batch_size); }},
       {"data", [](const Json& value, Class& of) { return Read(value, of.data.source); }},
+      {"image_scaling", ReadImageScaling},
       {"distinct", [](const Json& value, Class& of) { return Read(value, 1, of.data.distinct); }},
       {"shapes", ReadShapes},
       {"ranges", ReadRanges},
@@ -165,6 +175,9 @@ Result<ClassDescription> ClassOfFlags(const MeasureOptions& options) {
   RequestDataOptions& data = of.data;
   data.class_name = options.model;
   data.source = options.input_data;
+  const Result<ImageScaling> scaling = ParseImageScaling(options.image_scaling);
+  if (!scaling.ok()) return scaling.status();
+  data.image_scaling = *scaling;
   data.batch_size = options.batch;
   data.distinct = options.distinct;
   data.seed = options.seed;

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "grpc_service.pb.h"
 #include "loadgen/generated_data.h"
+#include "loadgen/image_data.h"
 #include "loadgen/json_data.h"
 #include "loadgen/raw_data.h"
 
@@ -49,6 +50,10 @@ Status CheckOptions(const ModelDescription& model, const RequestDataOptions& opt
 }
 
 Result<std::vector<DataStep>> StepsFromFiles(const ModelDescription& model, const RequestDataOptions& options) {
+  constexpr std::string_view kImages = "images:";
+  if (options.source.starts_with(kImages)) {
+    return ReadImageSteps(options.source.substr(kImages.size()), model, options.shapes, options.image_scaling);
+  }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.source, ignored)) {
     Result<DataStep> step = ReadRawStep(options.source, model, options.shapes);

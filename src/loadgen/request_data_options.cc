@@ -64,6 +64,14 @@ Result<std::pair<std::string, ValueRange>> ParseRangeOption(std::string_view tex
       StrCat("range ", Quoted(text), ": expected NAME:LOW,HIGH with LOW less than HIGH, as in input_ids:0,30522"));
 }
 
+Result<ImageScaling> ParseImageScaling(std::string_view text) {
+  if (text == "none") return ImageScaling::kNone;
+  if (text == "unit") return ImageScaling::kUnit;
+  if (text == "inception") return ImageScaling::kInception;
+  if (text == "imagenet") return ImageScaling::kImagenet;
+  return InvalidArgumentError(StrCat("image scaling ", Quoted(text), ": must be none, unit, inception or imagenet"));
+}
+
 Result<RequestParameter> ParseRequestParameter(std::string_view text) {
   const size_t first = text.find(':');
   const size_t last = text.rfind(':');

@@ -27,10 +27,20 @@ struct RequestParameter {
   std::variant<bool, int64_t, double, std::string> value;
 };
 
+// What becomes of the pixels of images, which are 0 to 255.
+enum class ImageScaling {
+  kNone,
+  kUnit,       // from 0 to 1
+  kInception,  // from -1 to 1
+  kImagenet,   // from 0 to 1, less ImageNet's mean color, over its standard deviation
+};
+
 // What the requests of a run, or of one class of its mix, consist of.
 struct RequestDataOptions {
-  // "random", "zero", a folder with a file for each input, or a file in perf_analyzer's JSON format.
+  // "random", "zero", a folder with a file for each input, a file in perf_analyzer's JSON format, or "images:" and an image or
+  // a folder of them.
   std::string source = "random";
+  ImageScaling image_scaling = ImageScaling::kNone;
   // Rows of a request. Each comes from a step of data of its own as long as there are any; then they come again.
   int64_t batch_size = 1;
   // How many different requests there are of random data: as many as this, and no more than fit into `most_bytes`, but one
@@ -54,6 +64,9 @@ Result<std::pair<std::string, Shape>> ParseShapeOption(std::string_view text);
 
 // "NAME:LOW,HIGH".
 Result<std::pair<std::string, ValueRange>> ParseRangeOption(std::string_view text);
+
+// "none", "unit", "inception" or "imagenet".
+Result<ImageScaling> ParseImageScaling(std::string_view text);
 
 // "NAME:VALUE:TYPE", where the type is bool, int, double or string. The value may have colons.
 Result<RequestParameter> ParseRequestParameter(std::string_view text);
