@@ -147,6 +147,8 @@ void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
   app.add_option("--channels", options.channels, "Connections of each thread")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_option("--metrics-url", options.metrics_url,
+                 "http://HOST:PORT/PATH of the server's metrics; what changed goes into --json");
   app.add_option("-f,--csv", options.csv, "File for a table with perf_analyzer's columns");
   app.add_option("--json", options.json, "File for the whole result, which `compare` reads");
   app.add_option("--assert", options.assertions, "Such as 'p99<15ms', 'errors==0', 'rps>=500'; may be repeated");

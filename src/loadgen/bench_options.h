@@ -74,6 +74,7 @@ struct MeasureOptions {
   std::string private_key;
   std::string certificate_chain;
 
+  std::string metrics_url;  // empty: none
   std::string csv;
   std::string json;
   bool quiet = false;  // no live line

@@ -72,6 +72,13 @@ struct ServerSide {
   std::map<int64_t, Batches> batches;  // by their size
 };
 
+// A series of the server's metrics page whose value differs at the end of the measured time.
+struct MetricChange {
+  std::string series;  // name and labels
+  double before = 0;
+  double after = 0;
+};
+
 // One point of load, measured after its warm-up.
 struct LoadPoint {
   LoadShape load;
@@ -94,6 +101,7 @@ struct LoadPoint {
   std::vector<SecondOfLoad> seconds;
   std::vector<ClassResult> classes;  // where there is a mix
   std::optional<ServerSide> server;  // nothing where the server has no statistics
+  std::vector<MetricChange> metrics;
   double client_cpu_us = 0;          // of one request
   std::vector<std::string> invalid;  // why these figures must not be trusted, if so
   std::vector<std::string> notes;    // what a reader should know besides

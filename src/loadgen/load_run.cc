@@ -150,7 +150,8 @@ class LoadRun {
     point.load = plan_.shape;
     point.rows = MeanRows(plan_.mix, point);
     point.discarded = plan_.warmup;
-    point.server = server_;
+    point.server = server_.statistics;
+    point.metrics = server_.metrics;
     if (point.offered > 0) point.client_cpu_us = cpu_ * 1e6 / static_cast<double>(point.offered);
     if (!ended_early_.empty()) {
       point.window = point.measured = std::max(ended_ - window_.begin, Duration::zero());
@@ -172,7 +173,7 @@ class LoadRun {
   TimePoint ended_;
   uint64_t last_ok_ = 0;
   Duration last_good_{};
-  std::optional<ServerSide> server_;
+  ServerAccount server_;
   double cpu_ = 0;   // seconds of the measured part
   double busy_ = 0;  // cores of this process, in it
 };

@@ -39,8 +39,12 @@ struct LoadStatus {
 // Waits until `time` and answers whether somebody wants the load to end.
 using WaitOrStop = std::function<bool(TimePoint time)>;
 
-// What the server has done since the watch began; nothing if it does not say.
-using ServerWatch = std::function<std::optional<ServerSide>()>;
+// What the server has done since the watch began, as far as it says.
+struct ServerAccount {
+  std::optional<ServerSide> statistics;
+  std::vector<MetricChange> metrics;
+};
+using ServerWatch = std::function<ServerAccount()>;
 
 // What surrounds a run.
 struct LoadSurroundings {

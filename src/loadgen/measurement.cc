@@ -34,6 +34,7 @@ constexpr int kMostThreads = 4;
 constexpr int64_t kLeastOffline = 64;
 // For the answer to a request that is sent alone: the first of a model may take long.
 constexpr seconds kAlonePatience(60);
+constexpr seconds kMetricsPatience(5);
 
 std::string NowInUtc() {
   const std::time_t now = std::time(nullptr);
@@ -56,6 +57,10 @@ Status Measurement::Prepare() {
   if (!connection.ok()) return connection.status();
   connection_ = std::move(connection).value();
   server_ = std::make_unique<InferenceServer>(connection_);
+  if (!options_.metrics_url.empty()) {
+    const Result<std::string> page = FetchPage(options_.metrics_url, kMetricsPatience);
+    if (!page.ok()) return page.status().WithPrefix("--metrics-url ");
+  }
   const Result<std::vector<ClassDescription>> classes = DescribeClasses(options_);
   if (!classes.ok()) return classes.status();
   Result<PreparedMix> prepared = PrepareMix(*classes, *server_);
@@ -249,12 +254,21 @@ std::optional<ServerSide> Measurement::Since(
   return all;
 }
 
+// Empty where there is no page; it was there when the measurement was prepared.
+Metrics Measurement::ReadMetrics() const {
+  if (options_.metrics_url.empty()) return {};
+  const Result<std::string> page = FetchPage(options_.metrics_url, kMetricsPatience);
+  return page.ok() ? ParseMetrics(*page) : Metrics();
+}
+
 LoadSurroundings Measurement::Surroundings(const LoadShape& shape) const {
   LoadSurroundings surroundings;
   surroundings.watch_server = [this]() -> ServerWatch {
     std::vector<std::optional<inference::ModelStatistics>> before;
     for (const CalledModel& model : prepared_.models) before.push_back(server_->Statistics(model.name, model.version));
-    return [this, before = std::move(before)] { return Since(before); };
+    return [this, before = std::move(before), metrics = ReadMetrics()] {
+      return ServerAccount{Since(before), Changes(metrics, ReadMetrics())};
+    };
   };
   surroundings.wait_or_stop = [this](TimePoint time) { return stop_.WaitUntil(time); };
   surroundings.show = [this, shape](const LoadStatus& status) { show_(LiveLine(shape, status)); };

@@ -9,6 +9,7 @@
 #include "loadgen/bench_options.h"
 #include "loadgen/bench_result.h"
 #include "loadgen/load_run.h"
+#include "loadgen/metrics_scrape.h"
 #include "loadgen/prepared_mix.h"
 #include "loadgen/stop_signal.h"
 
@@ -54,6 +55,7 @@ class Measurement {
   // What suits the server's batches: while one is computed, the next is there. 0: the server does not tell.
   int64_t BestConcurrency() const;
   std::optional<ServerSide> Since(const std::vector<std::optional<inference::ModelStatistics>>& before) const;
+  Metrics ReadMetrics() const;
   // The highest rate within the objective; its long runs become points.
   ObjectiveResult Search(Duration bound, BenchResult& result);
   double GuessRate();

@@ -120,6 +120,14 @@ Json WriteClasses(const std::vector<ClassResult>& classes) {
   return json;
 }
 
+Json WriteMetrics(const std::vector<MetricChange>& metrics) {
+  Json json = Json::array();
+  for (const MetricChange& each : metrics) {
+    json.push_back({{"series", each.series}, {"before", each.before}, {"after", each.after}});
+  }
+  return json;
+}
+
 Json Write(const LoadPoint& point) {
   Json failures = Json::array();
   for (const FailureCount& each : point.failures) {
@@ -147,6 +155,7 @@ Json Write(const LoadPoint& point) {
           {"service_ms", WriteQuantiles(point.service)},
           {"lateness_ms", WriteQuantiles(point.lateness)},
           {"client_cpu_us", point.client_cpu_us},
+          {"metrics", WriteMetrics(point.metrics)},
           {"failures", std::move(failures)},
           {"server", point.server ? Write(*point.server) : Json()},
           {"classes", WriteClasses(point.classes)},
@@ -174,6 +183,9 @@ LoadPoint ReadPoint(const Json& json) {
   point.wrong = json.at("wrong");
   point.first_fault = json.value("first_fault", "");
   point.client_cpu_us = json.at("client_cpu_us");
+  for (const Json& each : json.value("metrics", Json::array())) {
+    point.metrics.push_back({each.at("series"), each.at("before"), each.at("after")});
+  }
   for (const Json& each : json.at("failures")) {
     point.failures.push_back({each.at("code"), each.at("message"), each.at("count")});
   }

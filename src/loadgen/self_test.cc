@@ -107,8 +107,7 @@ std::pair<double, double> BareLoop(const ConnectionOptions& options, const grpc:
 }
 
 LoadPoint Measure(std::span<const std::unique_ptr<LoadWorker>> workers, const LoadPlan& plan) {
-  const LoadSurroundings surroundings{[] { return [] { return std::optional<ServerSide>(); }; },
-                                      [](const LoadStatus&) {},
+  const LoadSurroundings surroundings{[] { return [] { return ServerAccount(); }; }, [](const LoadStatus&) {},
                                       [](TimePoint time) {
                                         std::this_thread::sleep_until(time);
                                         return false;

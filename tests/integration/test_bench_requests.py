@@ -7,6 +7,7 @@ import signal
 import pytest
 from bench_tool import measure, run
 from bench_tool import start as start_bench
+from metrics_text import url as metrics_url
 from models import ADDONE
 from stub_server import StubServer
 
@@ -80,6 +81,20 @@ def test_scenarios_say_their_figure_and_what_is_short_of_the_rules(tmp_path, ser
         assert scenario["value"] >= point_of(result)["response_ms"]["p50"]
     else:
         assert scenario["value"] == pytest.approx(point_of(result)["inferences_per_second"])
+
+
+def test_what_changed_on_the_metrics_page_is_in_the_result(tmp_path, start_server):
+    server = start_server(ADDONE)
+    url = metrics_url(server)
+    point = point_of(measure(tmp_path, server.address, "addone", "--request-rate-range", 100, "--duration", "2s", "--warmup", 0,
+                             "--metrics-url", url))
+    changed = {each["series"]: each["after"] - each["before"] for each in point["metrics"]}
+    success = [change for series, change in changed.items() if series.startswith("nv_inference_request_success{")]
+    # What is under way at the ends may fall to either side.
+    assert len(success) == 1 and success[0] == pytest.approx(point["ok"], abs=3)
+    assert all(each["before"] != each["after"] for each in point["metrics"])
+    done = run("-m", "addone", "-u", server.address, *SHORT, "--metrics-url", metrics_url(server, "/none"))
+    assert done.returncode == 3 and "404" in done.stderr
 
 
 # Limits of requests

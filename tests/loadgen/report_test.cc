@@ -64,6 +64,7 @@ TEST(JsonReportTest, IsReadAsItWasWritten) {
   result.points[0].notes = {"a note"};
   result.scenario = {"offline", "throughput", 400, "samples/s", {"too short"}};
   result.points[0].cancelled = 1;
+  result.points[0].metrics = {{"requests_total{model=\"mlp\"}", 3, 5}};
   result.points[0].first_fault = "output 'y' [0]: 2 instead of 3";
   result.points[0].classes = {{"a", 6, 4, 1, 1, Point(10).response}};
   result.points[0].failures[0].message = "queue full";
