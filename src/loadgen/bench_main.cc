@@ -13,6 +13,8 @@
 #include "loadgen/bench_options.h"
 #include "loadgen/measurement.h"
 #include "loadgen/report_csv.h"
+#include "loadgen/report_hgrm.h"
+#include "loadgen/report_html.h"
 #include "loadgen/report_json.h"
 #include "loadgen/report_table.h"
 #include "loadgen/result_comparison.h"
@@ -85,6 +87,9 @@ int Run(const MeasureOptions& options) {
   std::fputs(TableReport(result).c_str(), stdout);
   if (const Status status = Write(options.json, JsonReport(result)); !status.ok()) return Fail(kNoResult, status);
   if (const Status status = Write(options.csv, CsvReport(result)); !status.ok()) return Fail(kNoResult, status);
+  if (const Status status = Write(options.html, HtmlReport({result})); !status.ok()) return Fail(kNoResult, status);
+  const LatencyHistogram last = result.points.empty() ? LatencyHistogram() : result.points.back().response;
+  if (const Status status = Write(options.hgrm, HgrmReport(last)); !status.ok()) return Fail(kNoResult, status);
   return Judge(options, result);
 }
 
@@ -112,6 +117,13 @@ int Run(const CompareOptions& options) {
     return each.comparison.verdict == Comparison::Verdict::kSlower;
   };
   return std::ranges::any_of(*comparisons, slower) ? kNotGood : 0;
+}
+
+int Run(const ReportOptions& options) {
+  const auto results = ReadAll(options.results);
+  if (!results.ok()) return Fail(kNoResult, results.status());
+  const Status status = Write(options.html, HtmlReport(*results));
+  return status.ok() ? 0 : Fail(kNoResult, status);
 }
 
 int Main(int argc, char** argv) {

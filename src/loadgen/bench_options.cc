@@ -24,6 +24,7 @@ Examples:
   ferry-bench -m mlp --latency-threshold 50 --percentile 99        the highest rate with a p99 within 50 ms
   ferry-bench -m mlp --concurrency-range 32 --json a.json --assert 'p99<80ms'
   ferry-bench compare --baseline a.json --candidate b.json
+  ferry-bench report a.json b.json --html report.html
   ferry-bench selftest                                             what this host can measure at all
 
 In an open loop (rates and traces) latency counts from the moment a request was due, whatever held it up; requests are
@@ -151,6 +152,9 @@ void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
                  "http://HOST:PORT/PATH of the server's metrics; what changed goes into --json");
   app.add_option("-f,--csv", options.csv, "File for a table with perf_analyzer's columns");
   app.add_option("--json", options.json, "File for the whole result, which `compare` reads");
+  app.add_option("--html", options.html, "File for a page with tables and pictures");
+  app.add_option("--hgrm", options.hgrm,
+                 "File for the percentiles of the last point, as HdrHistogram's plotters read them");
   app.add_option("--assert", options.assertions, "Such as 'p99<15ms', 'errors==0', 'rps>=500'; may be repeated");
   app.add_flag("-q,--quiet", options.quiet, "No line each second");
 }
@@ -307,6 +311,11 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   comparing->add_option("--baseline", compare.baseline, "Results in JSON, one for each run")->required();
   comparing->add_option("--candidate", compare.candidate, "Results in JSON, one for each run")->required();
   comparing->add_option("--threshold", compare.threshold, "Least difference that counts")->capture_default_str();
+  ReportOptions report;
+  CLI::App* const reporting = app.add_subcommand("report", "Makes a page of one result, or of several side by side");
+  reporting->add_option("results", report.results, "Results in JSON; the others are compared with the first")
+      ->required();
+  reporting->add_option("--html", report.html, "File for the page")->required();
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& text) {  // --help and --version
@@ -319,6 +328,7 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   if (self->parsed()) return BenchCommand(self_test);
   if (null->parsed()) return BenchCommand(null_server);
   if (comparing->parsed()) return BenchCommand(compare);
+  if (reporting->parsed()) return BenchCommand(report);
   measure.arguments = arguments;
   FERRY_RETURN_IF_ERROR(ReadTexts(raw, measure));
   FERRY_RETURN_IF_ERROR(ReadRequestTexts(raw, measure));

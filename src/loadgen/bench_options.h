@@ -77,6 +77,8 @@ struct MeasureOptions {
   std::string metrics_url;  // empty: none
   std::string csv;
   std::string json;
+  std::string html;
+  std::string hgrm;
   bool quiet = false;  // no live line
   std::vector<std::string> assertions;
 
@@ -100,11 +102,17 @@ struct CompareOptions {
   double threshold = 0.02;
 };
 
+struct ReportOptions {
+  std::vector<std::string> results;
+  std::string html;
+};
+
 struct BenchText {
   std::string text;
 };
 
-using BenchCommand = std::variant<MeasureOptions, SelfTestOptions, NullServerOptions, CompareOptions, BenchText>;
+using BenchCommand =
+    std::variant<MeasureOptions, SelfTestOptions, NullServerOptions, CompareOptions, ReportOptions, BenchText>;
 
 //   INVALID_ARGUMENT  what is wrong, for a person
 Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments);

@@ -4,69 +4,27 @@
 #include "loadgen/report_json.h"
 #include "loadgen/report_table.h"
 #include "loadgen/result_comparison.h"
+#include "loadgen/sample_result.h"
 #include "support/status_matchers.h"
 
 namespace ferry {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-LoadPoint Point(int requests = 1000, double slowness = 1) {
-  LoadPoint point;
-  point.load = {LoadShape::Kind::kConcurrency, 8, "closed"};
-  point.window = point.measured = seconds(2);
-  point.rows = 2;
-  for (int i = 1; i <= requests; ++i) {
-    const auto time = std::chrono::duration_cast<Duration>(microseconds(i) * slowness);
-    point.response.Record(time);
-    point.service.Record(time);
-    point.lateness.Record(microseconds(1));
-  }
-  point.offered = static_cast<uint64_t>(requests) + 3;
-  point.ok = static_cast<uint64_t>(requests);
-  point.failed = 3;
-  point.requests_per_second = requests / 2.0 / slowness;
-  point.failures = {{"UNAVAILABLE", "queue \"full\" <b>\xff", 3}};
-  for (int i = 0; i < 30; ++i) {
-    point.seconds.push_back({static_cast<double>(i), 17, 17, 0,
-                             std::chrono::duration_cast<Duration>(milliseconds(1) * slowness),
-                             std::chrono::duration_cast<Duration>(milliseconds(2) * slowness), milliseconds(3)});
-  }
-  ServerSide server;
-  server.requests = 1000;
-  server.inferences = 2000;
-  server.executions = 500;
-  server.queue = microseconds(100);
-  server.compute_infer = microseconds(200);
-  server.batches = {{2, {100, milliseconds(20)}}, {4, {400, milliseconds(160)}}};
-  point.server = server;
-  return point;
-}
-
-BenchResult Result(LoadPoint point) {
-  BenchResult result;
-  result.model = "mlp";
-  result.target = "host:8001";
-  result.arguments = {"-m", "mlp"};
-  result.client = {"here", "a processor", 2, "Linux"};
-  result.points.push_back(std::move(point));
-  return result;
-}
-
 TEST(JsonReportTest, IsReadAsItWasWritten) {
-  BenchResult result = Result(Point());
+  BenchResult result = SampleResult(SamplePoint());
   result.objective = {0.99, milliseconds(50), 120, 130, "because"};
   result.points[0].notes = {"a note"};
   result.scenario = {"offline", "throughput", 400, "samples/s", {"too short"}};
   result.points[0].cancelled = 1;
   result.points[0].metrics = {{"requests_total{model=\"mlp\"}", 3, 5}};
   result.points[0].first_fault = "output 'y' [0]: 2 instead of 3";
-  result.points[0].classes = {{"a", 6, 4, 1, 1, Point(10).response}};
+  result.points[0].classes = {{"a", 6, 4, 1, 1, SamplePoint(10).response}};
   result.points[0].failures[0].message = "queue full";
   const std::string text = JsonReport(result);
   const auto read = ReadJsonReport(text);
@@ -86,7 +44,7 @@ TEST(JsonReportTest, WhatIsNoResultIsRefused) {
 }
 
 TEST(TableReportTest, TellsAPoint) {
-  const std::string text = TableReport(Result(Point()));
+  const std::string text = TableReport(SampleResult(SamplePoint()));
   EXPECT_THAT(text, AllOf(HasSubstr("8 at once"), HasSubstr("500 us"), HasSubstr("n<2995"),
                           HasSubstr("3 x UNAVAILABLE"), HasSubstr("queue 100 us"), HasSubstr("compute infer 200 us")));
   EXPECT_THAT(text, HasSubstr("400 x 400 us"));
@@ -94,28 +52,28 @@ TEST(TableReportTest, TellsAPoint) {
 }
 
 TEST(TableReportTest, AnInvalidPointCannotBeOverlooked) {
-  LoadPoint point = Point();
+  LoadPoint point = SamplePoint();
   point.invalid = {"the generator fell behind"};
-  EXPECT_THAT(TableReport(Result(point)),
+  EXPECT_THAT(TableReport(SampleResult(point)),
               AllOf(HasSubstr("INVALID\n"), HasSubstr("INVALID: the generator fell behind")));
 }
 
 TEST(TableReportTest, NothingAtAllIsTold) {
-  BenchResult result = Result(LoadPoint());
+  BenchResult result = SampleResult(LoadPoint());
   EXPECT_THAT(TableReport(result), HasSubstr("1 at once"));
   result.points.clear();
   EXPECT_THAT(TableReport(result), HasSubstr("nothing was measured"));
 }
 
 TEST(CsvReportTest, HasPerfAnalyzersColumns) {
-  const std::string text = CsvReport(Result(Point()));
+  const std::string text = CsvReport(SampleResult(SamplePoint()));
   EXPECT_THAT(text, HasSubstr("Concurrency,Inferences/Second,Client Send,"));
   EXPECT_THAT(text, HasSubstr("\n8,1000.00,0,200,100,0,200,0,0,500,900,950,990\n"));
 }
 
 std::vector<BenchResult> Runs(std::vector<double> slownesses) {
   std::vector<BenchResult> results;
-  for (const double slowness : slownesses) results.push_back(Result(Point(1000, slowness)));
+  for (const double slowness : slownesses) results.push_back(SampleResult(SamplePoint(1000, slowness)));
   return results;
 }
 
