@@ -66,6 +66,7 @@ struct RawText {
 };
 
 void AddTargetFlags(CLI::App& app, MeasureOptions& options) {
+  app.option_defaults()->group("Where calls go");
   app.add_option("-m,--model-name", options.model, "Model to call");
   app.add_option("-x,--model-version", options.version, "Its version; the server's choice if left out");
   app.add_option("-u,--url", options.url, "HOST:PORT of the server's gRPC port")->capture_default_str();
@@ -80,6 +81,7 @@ void AddTargetFlags(CLI::App& app, MeasureOptions& options) {
 }
 
 void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
+  app.option_defaults()->group("The load");
   app.add_option(
       "--concurrency-range", raw.concurrency,
       "Closed loop: requests under way, as 8 or 1,8,64 or 1:8:1 or 1:64:x2. Without any load flag: 1, 4, 16, "
@@ -111,6 +113,7 @@ void AddLoadFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
 }
 
 void AddRequestFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
+  app.option_defaults()->group("Each request");
   app.add_option("--mix", options.mix, "JSON file with several classes of requests and their weights (docs/bench.md)");
   app.add_option("--priority", options.priority, "Of each request, in the server's queue");
   app.add_option("--queue-timeout", raw.queue_timeout, "How long a request may wait in the server's queue");
@@ -123,6 +126,7 @@ void AddRequestFlags(CLI::App& app, MeasureOptions& options, RawText& raw) {
 }
 
 void AddDataFlags(CLI::App& app, MeasureOptions& options) {
+  app.option_defaults()->group("What is in it");
   app.add_option("-b,--batch-size", options.batch, "Rows of each request")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -143,6 +147,7 @@ void AddDataFlags(CLI::App& app, MeasureOptions& options) {
 }
 
 void AddOutputFlags(CLI::App& app, MeasureOptions& options) {
+  app.option_defaults()->group("The client and its reports");
   app.add_option("--threads,--max-threads", options.threads,
                  "Threads that send and receive; 0: one for each two cores, at most 4");
   app.add_option("--channels", options.channels, "Connections of each thread")
