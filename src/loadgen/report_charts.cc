@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loadgen/html_text.h"
 #include "loadgen/number_text.h"
 #include "loadgen/report_figures.h"
 #include "loadgen/svg_chart.h"
@@ -29,7 +30,7 @@ ChartAxis LatencyAxis(const std::vector<ChartSeries>& series) {
   double low = HUGE_VAL, high = 0;
   for (const ChartSeries& each : series) {
     for (const auto& [unused, value] : each.points) {
-      if (value <= 0) continue;
+      if (!(value > 0)) continue;
       low = std::min(low, value);
       high = std::max(high, value);
     }
@@ -73,7 +74,12 @@ std::string SpectrumOf(const std::vector<ChartSeries>& series) {
 template <typename Value>
 ChartSeries OverTime(std::string name, size_t color, const LoadPoint& point, Value value) {
   ChartSeries series{std::move(name), color, false, {}};
-  for (const SecondOfLoad& second : point.seconds) series.points.emplace_back(second.begin_s, value(second));
+  const double window = std::chrono::duration<double>(point.window).count();
+  for (size_t i = 0; i < point.seconds.size(); ++i) {
+    // In long runs they are more than a second each, and the last may be less.
+    const double end = i + 1 < point.seconds.size() ? point.seconds[i + 1].begin_s : window;
+    series.points.emplace_back(point.seconds[i].begin_s, value(point.seconds[i], end - point.seconds[i].begin_s));
+  }
   return series;
 }
 
@@ -135,21 +141,28 @@ std::string SpectrumChart(const std::vector<LoadPoint>& points) {
 }
 
 std::string RateOverTime(const LoadPoint& point) {
-  std::vector<ChartSeries> series = {
-      OverTime("answered", 0, point, [](const SecondOfLoad& second) { return static_cast<double>(second.ok); })};
+  const auto rate = [](uint64_t count, double length) {
+    return length > 0 ? static_cast<double>(count) / length : NAN;
+  };
+  std::vector<ChartSeries> series = {OverTime(
+      "answered", 0, point, [&](const SecondOfLoad& second, double length) { return rate(second.ok, length); })};
   if (point.failed > 0) {
-    series.push_back(
-        OverTime("failed", 1, point, [](const SecondOfLoad& second) { return static_cast<double>(second.failed); }));
+    series.push_back(OverTime("failed", 1, point,
+                              [&](const SecondOfLoad& second, double length) { return rate(second.failed, length); }));
   }
-  return LineChart("Requests in each second", NumberAxis("seconds"), NumberAxis("requests"), series);
+  return LineChart("Requests per second, over time", NumberAxis("seconds"), NumberAxis("requests per second"), series);
 }
 
 std::string LatencyOverTime(const LoadPoint& point) {
-  const std::vector<ChartSeries> series = {
-      OverTime("p50", 0, point, [](const SecondOfLoad& second) { return Milliseconds(second.p50); }),
-      OverTime("p99", 1, point, [](const SecondOfLoad& second) { return Milliseconds(second.p99); }),
-      OverTime("max", 5, point, [](const SecondOfLoad& second) { return Milliseconds(second.max); })};
-  return LineChart("Latency in each second", NumberAxis("seconds"), LatencyAxis(series), series);
+  // A time without answers has no latency; it must not look quick.
+  const auto line = [&](const char* name, size_t color, Duration SecondOfLoad::*latency) {
+    return OverTime(name, color, point, [latency](const SecondOfLoad& second, double) {
+      return second.ok > 0 ? Milliseconds(second.*latency) : NAN;
+    });
+  };
+  const std::vector<ChartSeries> series = {line("p50", 0, &SecondOfLoad::p50), line("p99", 1, &SecondOfLoad::p99),
+                                           line("max", 5, &SecondOfLoad::max)};
+  return LineChart("Latency, over time", NumberAxis("seconds"), LatencyAxis(series), series);
 }
 
 std::string BatchFigure(const LoadPoint& point) {

@@ -6,11 +6,11 @@
 #include <map>
 
 #include "ferry/check.h"
+#include "loadgen/html_text.h"
 #include "loadgen/number_text.h"
 #include "loadgen/report_charts.h"
 #include "loadgen/report_figures.h"
 #include "loadgen/report_style.h"
-#include "loadgen/svg_chart.h"
 
 namespace ferry {
 
@@ -60,8 +60,11 @@ std::string Verdict(const BenchResult& result) {
   std::string html;
   if (result.objective) {
     const ObjectiveResult& objective = *result.objective;
-    html += Paragraph(fmt::format("{} within {}: up to {} requests/s", QuantileName(objective.quantile),
-                                  DurationText(objective.bound), NumberText(objective.highest_rate)));
+    const std::string most = objective.highest_rate > 0
+                                 ? fmt::format("up to {} requests/s", NumberText(objective.highest_rate))
+                                 : std::string("no rate that was tried");
+    html += Paragraph(
+        fmt::format("{} within {}: {}", QuantileName(objective.quantile), DurationText(objective.bound), most));
     html += Paragraph(objective.explanation);
   } else if (const LoadPoint* best = BestPoint(result)) {
     html += Paragraph(fmt::format("{}{} requests/s at {}, p99 {}", result.points.size() > 1 ? "At best " : "",
@@ -127,11 +130,12 @@ std::string FailureTable(const LoadPoint& point) {
 
 std::string ClassTable(const LoadPoint& point) {
   if (point.classes.empty()) return "";
-  std::vector<Cells> lines = {{"class", "offered", "answered", "failed", "cancelled", "p50", "p99", "max"}};
+  std::vector<Cells> lines = {{"class", "offered", "answered", "failed", "cancelled", "p50", "p90", "p99", "max"}};
   for (const ClassResult& each : point.classes) {
     lines.push_back({EscapeHtml(each.name), fmt::format("{}", each.offered), fmt::format("{}", each.ok),
                      fmt::format("{}", each.failed), fmt::format("{}", each.cancelled),
-                     EscapeHtml(QuantileText(each.response, 0.5)), EscapeHtml(QuantileText(each.response, 0.99)),
+                     EscapeHtml(QuantileText(each.response, 0.5)), EscapeHtml(QuantileText(each.response, 0.9)),
+                     EscapeHtml(QuantileText(each.response, 0.99)),
                      each.ok > 0 ? DurationText(each.response.max()) : "-"});
   }
   return "<h3>Classes of the mix</h3>" + Table(lines);
@@ -170,6 +174,7 @@ std::string ResultSection(const BenchResult& result, bool alone) {
   std::string html = Verdict(result) + PointTable(result);
   if (!charts.empty()) html += fmt::format("<div class=\"charts\">\n{}</div>\n", charts);
   for (const LoadPoint& point : result.points) html += PointSection(point, &point == &result.points.back());
+  html += Paragraph("n<368 in place of a percentile: so many answers would be needed for it.", "soft");
   return html + Context(result);
 }
 

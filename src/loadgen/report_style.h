@@ -40,7 +40,7 @@ svg .dashed { stroke-dasharray: 6 4; }
 .stack span { background: currentColor; display: block; }
 details { margin: 10px 0; } summary { cursor: pointer; } pre { background: var(--box); padding: 10px; overflow-x: auto;
   overflow-wrap: normal; font-size: .85em; }
-@media print { body { max-width: none; } details > * { display: block; } }
+@media print { body { max-width: none; } details::details-content { content-visibility: visible; } }
 )";
 
 }  // namespace ferry

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loadgen/html_text.h"
+
 namespace ferry {
 
 namespace {
@@ -40,12 +42,18 @@ class Scale {
 
 bool Fits(const ChartAxis& axis, double value) { return std::isfinite(value) && (!axis.logarithmic || value > 0); }
 
+// The other points become gaps.
 std::vector<ChartSeries> Drawable(const ChartAxis& x, const ChartAxis& y, const std::vector<ChartSeries>& series) {
   std::vector<ChartSeries> drawable = series;
   for (ChartSeries& each : drawable) {
-    std::erase_if(each.points, [&](const auto& point) { return !Fits(x, point.first) || !Fits(y, point.second); });
+    for (auto& [right, high] : each.points) {
+      if (!Fits(x, right) || !Fits(y, high)) right = high = NAN;
+    }
   }
-  std::erase_if(drawable, [](const ChartSeries& each) { return each.points.empty(); });
+  const auto nothing = [](const ChartSeries& each) {
+    return std::ranges::all_of(each.points, [](const auto& point) { return std::isnan(point.second); });
+  };
+  std::erase_if(drawable, nothing);
   return drawable;
 }
 
@@ -53,6 +61,7 @@ struct Range {
   double low = HUGE_VAL;
   double high = -HUGE_VAL;
   void Take(double value) {
+    if (std::isnan(value)) return;
     low = std::min(low, value);
     high = std::max(high, value);
   }
@@ -84,9 +93,15 @@ std::string Line(const ChartSeries& series, const ChartAxis& x, const ChartAxis&
                  const Scale& up) {
   const size_t color = series.color % kColors;
   std::string path, dots;
+  bool gap = true;
   for (const auto& [right, high] : series.points) {
+    if (std::isnan(high)) {
+      gap = true;
+      continue;
+    }
     const double at_x = across.At(right), at_y = up.At(high);
-    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", at_x, at_y);
+    path += fmt::format("{}{:.1f} {:.1f}", gap ? "M" : "L", at_x, at_y);
+    gap = false;
     if (series.points.size() > kMostDots) continue;
     dots +=
         fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {}, {}</title></circle>",
@@ -105,32 +120,6 @@ std::string Legend(const std::vector<ChartSeries>& series) {
 }
 
 }  // namespace
-
-std::string EscapeHtml(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::vector<double> LinearTicks(double high, int most) {
   double step = std::pow(10, std::floor(std::log10(high / most)));

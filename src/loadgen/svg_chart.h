@@ -25,9 +25,6 @@ struct ChartAxis {
   std::vector<double> ticks;  // empty: round numbers are chosen
 };
 
-// Text that may stand anywhere in HTML and in its attributes.
-std::string EscapeHtml(std::string_view text);
-
 // At most `most` + 1 round numbers (1, 2 or 5 times a power of ten apart) from 0 to the first that is `high` or more.
 // REQUIRES: high > 0, most > 0.
 std::vector<double> LinearTicks(double high, int most);
@@ -36,8 +33,8 @@ std::vector<double> LinearTicks(double high, int most);
 // REQUIRES: 0 < low <= high.
 std::vector<double> LogTicks(double low, double high);
 
-// A figure with its legend; empty where there is nothing to draw. On a logarithmic axis values that are not above 0 are left
-// out.
+// A figure with its legend; empty where there is nothing to draw. Where a point is no number, or not above 0 on a logarithmic
+// axis, its line has a gap.
 std::string LineChart(std::string_view title, const ChartAxis& x, const ChartAxis& y,
                       const std::vector<ChartSeries>& series);
 

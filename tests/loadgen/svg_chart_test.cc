@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace ferry {
 namespace {
 
@@ -33,7 +35,6 @@ TEST(SvgChartTest, LogarithmicTicksEncloseTheRange) {
 }
 
 TEST(SvgChartTest, WhatComesFromOutsideIsEscaped) {
-  EXPECT_EQ(EscapeHtml("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
   const std::string chart = LineChart("<title>", Axis(), Axis(), {{"<script>", 0, false, {{1, 2}, {2, 3}}}});
   EXPECT_THAT(chart, AllOf(HasSubstr("&lt;title&gt;"), HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script>"))));
 }
@@ -41,6 +42,11 @@ TEST(SvgChartTest, WhatComesFromOutsideIsEscaped) {
 TEST(SvgChartTest, ValuesLieBetweenTheAxes) {
   const std::string chart = LineChart("t", Axis(), Axis(), {{"s", 0, false, {{0, 0}, {10, 100}}}});
   EXPECT_THAT(chart, HasSubstr("M70.0 250.0L506.0 14.0"));
+}
+
+TEST(SvgChartTest, WhatIsNoNumberIsAGap) {
+  const std::string chart = LineChart("t", Axis(), Axis(), {{"s", 0, false, {{0, 10}, {5, NAN}, {10, 10}}}});
+  EXPECT_THAT(chart, HasSubstr("d=\"M70.0 14.0M506.0 14.0\""));
 }
 
 TEST(SvgChartTest, WhatCannotBeDrawnIsLeftOut) {
