@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "loadgen/number_text.h"
-#include "loadgen/quantile_statistics.h"
 
 namespace ferry {
 
@@ -35,6 +34,10 @@ std::string QuantileText(const LatencyHistogram& histogram, double q) {
   const uint64_t needed = SamplesNeeded(q, 0, 0.95);
   if (histogram.count() < needed) return fmt::format("n<{}", needed);
   return DurationText(histogram.Quantile(q));
+}
+
+std::optional<Interval> ReportInterval(const LatencyHistogram& histogram, double q) {
+  return histogram.count() == 0 ? std::nullopt : QuantileInterval(histogram, q, 0.95);
 }
 
 std::string LoadText(const LoadShape& load) {

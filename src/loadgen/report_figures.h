@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loadgen/bench_result.h"
+#include "loadgen/quantile_statistics.h"
 
 namespace ferry {
 
@@ -17,6 +18,9 @@ inline constexpr std::array<double, 6> kReportQuantiles = {0.5, 0.9, 0.95, 0.99,
 
 // The quantile, or, with too few values for it, "n<2995".
 std::string QuantileText(const LatencyHistogram& histogram, double q);
+
+// Where the quantile of all such requests lies, with 95 % confidence; nothing with too few values for that.
+std::optional<Interval> ReportInterval(const LatencyHistogram& histogram, double q);
 
 // "16 at once", "500/s poisson"
 std::string LoadText(const LoadShape& load);

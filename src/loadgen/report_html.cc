@@ -95,11 +95,20 @@ std::string Failed(const LoadPoint& point) {
   return fmt::format("{} ({})", point.failed, share);
 }
 
+// With what a sample of this size leaves open, for a pointer that rests on it.
+std::string QuantileCell(const LatencyHistogram& histogram, double q) {
+  const std::string text = EscapeHtml(QuantileText(histogram, q));
+  const std::optional<Interval> interval = ReportInterval(histogram, q);
+  if (!interval) return text;
+  return fmt::format("<span title=\"{} to {} with 95 % confidence\">{}</span>", DurationText(interval->low),
+                     DurationText(interval->high), text);
+}
+
 Cells PointLine(const LoadPoint& point) {
   const std::optional<double> batch = MeanBatch(point);
   Cells cells = {EscapeHtml(LoadText(point.load)), NumberText(point.requests_per_second),
                  NumberText(InferencesPerSecond(point))};
-  for (const double q : {0.5, 0.9, 0.95, 0.99, 0.999}) cells.push_back(EscapeHtml(QuantileText(point.response, q)));
+  for (const double q : {0.5, 0.9, 0.95, 0.99, 0.999}) cells.push_back(QuantileCell(point.response, q));
   cells.push_back(point.ok > 0 ? DurationText(point.response.max()) : "-");
   cells.push_back(Failed(point));
   cells.push_back(fmt::format("{}", point.cancelled));

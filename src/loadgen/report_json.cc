@@ -32,6 +32,16 @@ LatencyHistogram ReadHistogram(const Json& json) {
   return LatencyHistogram::Restore(buckets, min, json.at("sum_ns"));
 }
 
+// By 95 % confidence; quantiles for which there are too few values are left out.
+Json WriteIntervals(const LatencyHistogram& histogram) {
+  Json intervals = Json::object();
+  for (const double q : kReportQuantiles) {
+    const std::optional<Interval> interval = ReportInterval(histogram, q);
+    if (interval) intervals[QuantileName(q)] = {Milliseconds(interval->low), Milliseconds(interval->high)};
+  }
+  return intervals;
+}
+
 Json WriteQuantiles(const LatencyHistogram& histogram) {
   Json quantiles = {{"mean", histogram.MeanNanoseconds() / 1e6}};
   for (const double q : kReportQuantiles) quantiles[QuantileName(q)] = Milliseconds(histogram.Quantile(q));
@@ -152,6 +162,7 @@ Json Write(const LoadPoint& point) {
           {"requests_per_second", point.requests_per_second},
           {"inferences_per_second", InferencesPerSecond(point)},
           {"response_ms", WriteQuantiles(point.response)},
+          {"response_intervals_ms", WriteIntervals(point.response)},
           {"service_ms", WriteQuantiles(point.service)},
           {"lateness_ms", WriteQuantiles(point.lateness)},
           {"client_cpu_us", point.client_cpu_us},

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <set>
 
 #include "loadgen/number_text.h"
-#include "loadgen/quantile_statistics.h"
 #include "loadgen/report_figures.h"
 
 namespace ferry {
@@ -69,12 +68,18 @@ std::string BatchesText(const LoadPoint& point) {
   return text;
 }
 
-// The quantile that was asked for, with what a sample of this size leaves open.
-std::string IntervalText(const LoadPoint& point, double q) {
-  const auto interval = point.response.count() > 0 ? QuantileInterval(point.response, q, 0.95) : std::nullopt;
-  if (!interval) return "";
-  return fmt::format("  {} is between {} and {} (95 % confidence, {} answers)\n", QuantileName(q),
-                     DurationText(interval->low), DurationText(interval->high), point.response.count());
+// What a sample of this size leaves open, for the usual quantiles and the one that was asked for.
+std::string IntervalText(const LoadPoint& point, double asked) {
+  std::set<double> quantiles(kReportQuantiles.begin(), kReportQuantiles.end());
+  quantiles.insert(asked);
+  std::string text;
+  for (const double q : quantiles) {
+    const std::optional<Interval> interval = ReportInterval(point.response, q);
+    if (!interval) continue;
+    text += fmt::format("{}{} {} to {}", text.empty() ? "  with 95 % confidence: " : ", ", QuantileName(q),
+                        DurationText(interval->low), DurationText(interval->high));
+  }
+  return text.empty() ? text : fmt::format("{} ({} answers)\n", text, point.response.count());
 }
 
 std::string Details(const LoadPoint& point, double q) {

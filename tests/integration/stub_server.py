@@ -13,20 +13,27 @@ ANSWER = np.zeros((1, 4), np.float32)
 
 class StubServer(service_pb2_grpc.GRPCInferenceServiceServicer):
     """Serves model `stub`, INPUT__0 FP32 [-1, 4], any number of requests at a time. `infer` is a coroutine of a request
-    and may raise a grpc.StatusCode; `arrivals` are the times of all requests. Tells no configuration and no statistics,
-    as some servers do."""
+    and may return a grpc.StatusCode; `arrivals` are the times of all requests, `metadata` what came with them. Tells no
+    configuration and no statistics, as some servers do. With `tls`, a key and a certificate in PEM, clients must have a
+    certificate that this one has signed."""
 
-    def __init__(self, infer=None):
-        self._infer = infer
+    def __init__(self, infer=None, tls=None):
+        self._infer, self._tls = infer, tls
         self.arrivals = []
         self.requests = []
+        self.metadata = []
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     async def _serve(self):
         server = grpc.aio.server()
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(self, server)
-        self.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        if self._tls is None:
+            port = server.add_insecure_port("127.0.0.1:0")
+        else:
+            credentials = grpc.ssl_server_credentials([self._tls], self._tls[1], require_client_auth=True)
+            port = server.add_secure_port("127.0.0.1:0", credentials)
+        self.address = f"127.0.0.1:{port}"
         await server.start()
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         self._started.set()
@@ -59,6 +66,7 @@ class StubServer(service_pb2_grpc.GRPCInferenceServiceServicer):
     async def ModelInfer(self, request, context):
         self.arrivals.append(time.monotonic())
         self.requests.append(request)
+        self.metadata.append(dict(context.invocation_metadata()))
         if self._infer is not None:
             code = await self._infer(request)
             if code is not None:

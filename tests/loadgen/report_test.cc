@@ -16,6 +16,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+TEST(ReportTest, EveryQuantileHasItsInterval) {
+  const std::string text = TableReport(SampleResult(SamplePoint()));
+  EXPECT_THAT(text, AllOf(HasSubstr("with 95 % confidence: p50 4"), HasSubstr("p90 8"), HasSubstr("p99 9"),
+                          HasSubstr("(1000 answers)"), Not(HasSubstr("p99.9 9"))));
+  EXPECT_THAT(JsonReport(SampleResult(SamplePoint())), HasSubstr("\"response_intervals_ms\""));
+}
+
 TEST(JsonReportTest, IsReadAsItWasWritten) {
   BenchResult result = SampleResult(SamplePoint());
   result.objective = {0.99, milliseconds(50), 120, 130, "because"};
