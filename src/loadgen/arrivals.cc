@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "ferry/check.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/option_text.h"
 #include "loadgen/uniform.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 using Gaps = ArrivalPattern::Gaps;
 using Profile = ArrivalPattern::Profile;
-
-double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // The times, in seconds from the start, by which `expected` requests are due.
 

@@ -3,13 +3,12 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/option_text.h"
 
 namespace ferry {
 
 namespace {
-
-double Seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
 // The percentile in "p99.9"; nothing when it is none.
 std::optional<double> Percentile(const std::string& figure) {

@@ -257,6 +257,54 @@ Status CheckMeasure(const MeasureOptions& options) {
   return Status();
 }
 
+Status ReadScenario(MeasureOptions& options) {
+  if (options.scenario.empty()) return Status();
+  if (const auto scenario = ParseScenario(options.scenario)) return ApplyScenario(*scenario, options);
+  return InvalidArgumentError(
+      StrCat("--scenario ", Quoted(options.scenario), ": must be single-stream, multi-stream, server or offline"));
+}
+
+// What ferry-bench does besides measuring.
+class Subcommands {
+ public:
+  // The application refers to this.
+  explicit Subcommands(CLI::App& app)
+      : self_test_app_(app.add_subcommand("selftest", "Prints what this host and this program can measure at most")),
+        null_server_app_(app.add_subcommand("null-server")->group("")),
+        compare_app_(app.add_subcommand("compare", "Tells whether one set of results is faster than another")),
+        report_app_(app.add_subcommand("report", "Makes a page of one result, or of several side by side")) {
+    self_test_app_->add_option("--bytes", self_test_.bytes, "Of each request and answer")->capture_default_str();
+    self_test_app_->add_option("--rate", self_test_.rate, "Of the open loop whose lateness is shown")
+        ->capture_default_str();
+    null_server_app_->add_option("bytes", null_server_.bytes)->required();
+    compare_app_->add_option("--baseline", compare_.baseline, "Results in JSON, one for each run")->required();
+    compare_app_->add_option("--candidate", compare_.candidate, "Results in JSON, one for each run")->required();
+    compare_app_->add_option("--threshold", compare_.threshold, "Least difference that counts")->capture_default_str();
+    report_app_->add_option("results", report_.results, "Results in JSON; the others are compared with the first")
+        ->required();
+    report_app_->add_option("--html", report_.html, "File for the page")->required();
+  }
+
+  // The one on the command line; nothing: it measures.
+  std::optional<BenchCommand> Parsed() const {
+    if (self_test_app_->parsed()) return self_test_;
+    if (null_server_app_->parsed()) return null_server_;
+    if (compare_app_->parsed()) return compare_;
+    if (report_app_->parsed()) return report_;
+    return std::nullopt;
+  }
+
+ private:
+  CLI::App* const self_test_app_;
+  CLI::App* const null_server_app_;
+  CLI::App* const compare_app_;
+  CLI::App* const report_app_;
+  SelfTestOptions self_test_;
+  NullServerOptions null_server_;
+  CompareOptions compare_;
+  ReportOptions report_;
+};
+
 }  // namespace
 
 Result<std::vector<double>> ParseRange(const std::string& text) {
@@ -295,6 +343,7 @@ Result<Verification> ParseVerification(std::string_view text) {
 Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments) {
   CLI::App app("Measures a server of the V2 inference protocol.", "ferry-bench");
   app.footer(kFooter);
+  app.set_version_flag("--version", StrCat("ferry-bench ", kVersion));
   MeasureOptions measure;
   RawText raw;
   AddTargetFlags(app, measure);
@@ -303,24 +352,7 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   AddDataFlags(app, measure);
   AddOutputFlags(app, measure);
   AddForeignFlags(app);
-  app.set_version_flag("--version", StrCat("ferry-bench ", kVersion));
-  SelfTestOptions self_test;
-  CLI::App* const self = app.add_subcommand("selftest", "Prints what this host and this program can measure at most");
-  self->add_option("--bytes", self_test.bytes, "Of each request and answer")->capture_default_str();
-  self->add_option("--rate", self_test.rate, "Of the open loop whose lateness is shown")->capture_default_str();
-  NullServerOptions null_server;
-  CLI::App* const null = app.add_subcommand("null-server")->group("");
-  null->add_option("bytes", null_server.bytes)->required();
-  CompareOptions compare;
-  CLI::App* const comparing = app.add_subcommand("compare", "Tells whether one set of results is faster than another");
-  comparing->add_option("--baseline", compare.baseline, "Results in JSON, one for each run")->required();
-  comparing->add_option("--candidate", compare.candidate, "Results in JSON, one for each run")->required();
-  comparing->add_option("--threshold", compare.threshold, "Least difference that counts")->capture_default_str();
-  ReportOptions report;
-  CLI::App* const reporting = app.add_subcommand("report", "Makes a page of one result, or of several side by side");
-  reporting->add_option("results", report.results, "Results in JSON; the others are compared with the first")
-      ->required();
-  reporting->add_option("--html", report.html, "File for the page")->required();
+  Subcommands subcommands(app);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success& text) {  // --help and --version
@@ -330,21 +362,11 @@ Result<BenchCommand> ParseBenchCommand(const std::vector<std::string>& arguments
   } catch (const CLI::ParseError& error) {
     return InvalidArgumentError(StrCat(error.what(), "; see ferry-bench --help"));
   }
-  if (self->parsed()) return BenchCommand(self_test);
-  if (null->parsed()) return BenchCommand(null_server);
-  if (comparing->parsed()) return BenchCommand(compare);
-  if (reporting->parsed()) return BenchCommand(report);
+  if (std::optional<BenchCommand> command = subcommands.Parsed()) return *std::move(command);
   measure.arguments = arguments;
   FERRY_RETURN_IF_ERROR(ReadTexts(raw, measure));
   FERRY_RETURN_IF_ERROR(ReadRequestTexts(raw, measure));
-  if (!measure.scenario.empty()) {
-    const std::optional<Scenario> scenario = ParseScenario(measure.scenario);
-    if (!scenario) {
-      return InvalidArgumentError(
-          StrCat("--scenario ", Quoted(measure.scenario), ": must be single-stream, multi-stream, server or offline"));
-    }
-    FERRY_RETURN_IF_ERROR(ApplyScenario(*scenario, measure));
-  }
+  FERRY_RETURN_IF_ERROR(ReadScenario(measure));
   FERRY_RETURN_IF_ERROR(CheckMeasure(measure));
   return BenchCommand(std::move(measure));
 }

@@ -4,6 +4,7 @@
 #include <grpcpp/create_channel.h>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/stream_caller.h"
 #include "loadgen/unary_caller.h"
 
@@ -42,8 +43,7 @@ Status InferCaller::Connect(Duration patience) {
   const TimePoint deadline = std::chrono::steady_clock::now() + patience;
   for (const auto& channel : channels_) {
     if (!channel->WaitForConnected(ToSystem(deadline))) {
-      return UnavailableError(StrCat("no connection to ", options_.target, " within ",
-                                     std::chrono::duration<double>(patience).count(), " s"));
+      return UnavailableError(StrCat("no connection to ", options_.target, " within ", Seconds(patience), " s"));
     }
   }
   return Status();

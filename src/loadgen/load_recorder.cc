@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 
 namespace ferry {
 
@@ -137,7 +138,7 @@ LoadPoint LoadRecorder::Result() const {
   // An open loop is over with its last answer, which may come long after the last request was due.
   if (window_.by_due && last_ > window_.end) point.measured = last_ - window_.begin;
   const double served = window_.by_due ? static_cast<double>(ok_) : shares_;
-  point.requests_per_second = served / std::chrono::duration<double>(point.measured).count();
+  point.requests_per_second = served / Seconds(point.measured);
   point.offered = ok_ + failed_ + cancelled_;
   point.ok = ok_;
   point.failed = failed_;
@@ -152,7 +153,7 @@ LoadPoint LoadRecorder::Result() const {
   std::ranges::sort(point.failures, std::greater(), &FailureCount::count);
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    const double begin = std::chrono::duration<double>(static_cast<int64_t>(i) * slot_).count();
+    const double begin = Seconds(static_cast<int64_t>(i) * slot_);
     point.seconds.push_back({begin, slot.ok + slot.failed + slot.cancelled, slot.ok, slot.failed,
                              slot.response.Quantile(0.5), slot.response.Quantile(0.99), slot.response.max()});
   }

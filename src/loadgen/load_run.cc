@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/load_validity.h"
 
 namespace ferry {
@@ -63,8 +64,8 @@ class LoadRun {
       const Duration cpu_before = ProcessorTime();
       const TimePoint wall_before = std::chrono::steady_clock::now();
       Watch(window_.end);
-      const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_before).count();
-      cpu_ = std::chrono::duration<double>(ProcessorTime() - cpu_before).count();
+      const double wall = Seconds(std::chrono::steady_clock::now() - wall_before);
+      cpu_ = Seconds(ProcessorTime() - cpu_before);
       busy_ = wall > 0 ? cpu_ / wall : 0;
       server_ = server();
     }
@@ -142,9 +143,7 @@ class LoadRun {
   }
 
   LoadPoint Result() const {
-    std::vector<std::string> names;
-    for (const LoadClass& each : plan_.mix.classes) names.push_back(each.name);
-    LoadRecorder all(window_, names);
+    LoadRecorder all(window_, ClassNames(plan_.mix));
     for (const LoadWorker* worker : started_) all.Merge(worker->recorder());
     LoadPoint point = all.Result();
     point.load = plan_.shape;
@@ -155,7 +154,7 @@ class LoadRun {
     if (point.offered > 0) point.client_cpu_us = cpu_ * 1e6 / static_cast<double>(point.offered);
     if (!ended_early_.empty()) {
       point.window = point.measured = std::max(ended_ - window_.begin, Duration::zero());
-      const double seconds_measured = std::chrono::duration<double>(point.measured).count();
+      const double seconds_measured = Seconds(point.measured);
       point.requests_per_second = seconds_measured > 0 ? static_cast<double>(point.ok) / seconds_measured : 0;
       point.invalid.push_back(StrCat("the load ended early: ", ended_early_));
     }

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/quantile_statistics.h"
 
 namespace ferry {
@@ -14,11 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-double Seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
-std::string Milliseconds(Duration time) {
+std::string MillisecondsText(Duration time) {
   std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << std::chrono::duration<double, std::milli>(time).count() << " ms";
+  text << std::fixed << std::setprecision(2) << Milliseconds(time) << " ms";
   return text.str();
 }
 
@@ -53,7 +52,7 @@ bool BacklogGrew(const LoadPoint& point) {
   if (point.load.kind == LoadShape::Kind::kConcurrency) return false;
   std::vector<double> medians;
   for (const SecondOfLoad& second : point.seconds) {
-    if (second.ok > 0) medians.push_back(std::chrono::duration<double>(second.p50).count());
+    if (second.ok > 0) medians.push_back(Seconds(second.p50));
   }
   // Medians that double in a run are no noise of the machine; that far, and no further, a busy queue may wander.
   const Trend trend = TrendOf(medians);
@@ -64,8 +63,8 @@ void CheckValidity(double busy, LoadPoint& point) {
   if (point.ok == 0) point.invalid.push_back("no request was answered with OK");
   const Duration late = point.lateness.Quantile(0.99);
   if (GeneratorFellBehind(point)) {
-    point.invalid.push_back(StrCat("the generator fell behind: 1 % of the requests were sent ", Milliseconds(late),
-                                   " or more after they were due (allowed: ", Milliseconds(AllowedLateness(point)),
+    point.invalid.push_back(StrCat("the generator fell behind: 1 % of the requests were sent ", MillisecondsText(late),
+                                   " or more after they were due (allowed: ", MillisecondsText(AllowedLateness(point)),
                                    ")"));
   }
   if (point.dropped > 0) {

@@ -24,9 +24,7 @@ void LoadWorker::Start(const WorkerLoad& load) {
   {
     MutexLock lock(mutex_);
     stopping_ = false;
-    std::vector<std::string> names;
-    for (const LoadClass& each : load.mix->classes) names.push_back(each.name);
-    recorder_.emplace(load.window, names);
+    recorder_.emplace(load.window, ClassNames(*load.mix));
     recent_ = LatencyHistogram();
   }
   sending_ = load.schedule != nullptr;

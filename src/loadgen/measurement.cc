@@ -10,6 +10,7 @@
 #include "loadgen/answer_check.h"
 #include "loadgen/arrivals.h"
 #include "loadgen/connection.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/host_description.h"
 #include "loadgen/inference_server.h"
 #include "loadgen/load_validity.h"
@@ -83,9 +84,7 @@ Status Measurement::ReadTrace() {
   if (!file) return NotFoundError(StrCat("cannot read ", options_.trace));
   const Result<std::vector<TraceRequest>> requests = ferry::ReadTrace(file, how);
   if (!requests.ok()) return requests.status().WithPrefix(StrCat(options_.trace, ": "));
-  std::vector<std::string> names;
-  for (const LoadClass& each : prepared_.mix.classes) names.push_back(each.name);
-  const std::vector<std::optional<size_t>> classes = AssignClasses(*requests, names);
+  const std::vector<std::optional<size_t>> classes = AssignClasses(*requests, ClassNames(prepared_.mix));
   for (size_t i = 0; i < classes.size(); ++i) trace_.push_back({(*requests)[i].at, classes[i]});
   if (trace_.empty()) return InvalidArgumentError(StrCat("trace ", options_.trace, " has no request"));
   return Status();
@@ -168,13 +167,13 @@ Status Measurement::PrepareCheck() {
 std::vector<LoadShape> Measurement::Shapes() const {
   std::vector<LoadShape> shapes;
   if (!trace_.empty()) {
-    const double length = std::chrono::duration<double>(trace_.back().at).count();
+    const double length = Seconds(trace_.back().at);
     shapes.push_back({LoadShape::Kind::kTrace, length > 0 ? static_cast<double>(trace_.size()) / length : 1, "trace"});
     return shapes;
   }
   if (!gaps_.empty()) {
     const Duration all = std::accumulate(gaps_.begin(), gaps_.end(), Duration::zero());
-    const double mean = std::chrono::duration<double>(all).count() / static_cast<double>(gaps_.size());
+    const double mean = Seconds(all) / static_cast<double>(gaps_.size());
     shapes.push_back({LoadShape::Kind::kRate, 1 / mean, "intervals"});
     return shapes;
   }

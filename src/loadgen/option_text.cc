@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "loadgen/duration_units.h"
+
 namespace ferry {
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
@@ -36,7 +38,7 @@ std::optional<Duration> ParseDuration(std::string_view text, std::optional<Durat
   }
   const std::optional<double> bare = unit_of_bare ? ParseReal(text) : std::nullopt;
   if (!bare || *bare < 0) return std::nullopt;
-  return DurationOfSeconds(*bare * std::chrono::duration<double>(*unit_of_bare).count());
+  return DurationOfSeconds(*bare * Seconds(*unit_of_bare));
 }
 
 std::optional<std::pair<double, Duration>> ParseCancelOption(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loadgen/duration_units.h"
 #include "loadgen/html_text.h"
 #include "loadgen/number_text.h"
 #include "loadgen/report_figures.h"
@@ -17,8 +18,6 @@ namespace {
 constexpr size_t kMostBatchBars = 16;
 // Where the highest value is so many times the lowest, a linear axis shows nothing of the lower ones.
 constexpr double kWide = 15;
-
-double Milliseconds(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 std::string TimeText(double milliseconds) {
   return ShortDurationText(
@@ -74,7 +73,7 @@ std::string SpectrumOf(const std::vector<ChartSeries>& series) {
 template <typename Value>
 ChartSeries OverTime(std::string name, size_t color, const LoadPoint& point, Value value) {
   ChartSeries series{std::move(name), color, false, {}};
-  const double window = std::chrono::duration<double>(point.window).count();
+  const double window = Seconds(point.window);
   for (size_t i = 0; i < point.seconds.size(); ++i) {
     // In long runs they are more than a second each, and the last may be less.
     const double end = i + 1 < point.seconds.size() ? point.seconds[i + 1].begin_s : window;

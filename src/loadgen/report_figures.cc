@@ -6,13 +6,12 @@
 #include <bit>
 #include <cmath>
 
+#include "loadgen/duration_units.h"
 #include "loadgen/number_text.h"
 
 namespace ferry {
 
 namespace {
-
-double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 Duration MeanOf(const LatencyHistogram& histogram) {
   return Duration(static_cast<Duration::rep>(histogram.MeanNanoseconds()));

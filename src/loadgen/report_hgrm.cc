@@ -4,13 +4,12 @@
 
 #include <cmath>
 
+#include "loadgen/duration_units.h"
 #include "loadgen/report_figures.h"
 
 namespace ferry {
 
 namespace {
-
-double Milliseconds(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 double DeviationMilliseconds(const LatencyHistogram& histogram) {
   const double mean = histogram.MeanNanoseconds() / 1e6;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/number_text.h"
 #include "loadgen/report_figures.h"
 
@@ -14,8 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "ferry-bench/1";
 
-double Seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-double Milliseconds(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 Duration FromSeconds(double seconds) { return Duration(static_cast<int64_t>(seconds * 1e9 + 0.5)); }
 
 Json Write(const LatencyHistogram& histogram) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "loadgen/duration_units.h"
 #include "loadgen/number_text.h"
 #include "loadgen/report_figures.h"
 
@@ -125,7 +126,7 @@ std::string TableReport(const BenchResult& result) {
 }
 
 std::string LiveLine(const LoadShape& load, const LoadStatus& status) {
-  const double elapsed = std::chrono::duration<double>(status.elapsed).count();
+  const double elapsed = Seconds(status.elapsed);
   return fmt::format("{:>6.1f} s  {}{}  {} sent, {} ok, {} failed, {} under way;  last second {} ok, p50 {}, p99 {}",
                      elapsed, LoadText(load), status.warming_up ? " (warm-up)" : "", status.offered, status.ok,
                      status.failed, status.under_way, status.recent.count(), DurationText(status.recent.Quantile(0.5)),

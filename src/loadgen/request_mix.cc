@@ -6,6 +6,12 @@
 
 namespace ferry {
 
+std::vector<std::string> ClassNames(const RequestMix& mix) {
+  std::vector<std::string> names;
+  for (const LoadClass& each : mix.classes) names.push_back(each.name);
+  return names;
+}
+
 RequestDraw::RequestDraw(const RequestMix& mix, uint64_t seed) : random_(seed) {
   double total = 0;
   for (const LoadClass& each : mix.classes) cumulative_.push_back(total += each.weight);

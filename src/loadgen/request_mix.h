@@ -34,6 +34,8 @@ struct RequestMix {
   std::vector<LoadRequest> requests;
 };
 
+std::vector<std::string> ClassNames(const RequestMix& mix);
+
 // RequestDraw says which request is next: a class by weight, then one of its requests, all alike and with replacement.
 //
 // Guarantees: the same seed gives the same draws.

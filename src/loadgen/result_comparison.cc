@@ -5,13 +5,12 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/report_figures.h"
 
 namespace ferry {
 
 namespace {
-
-double Milliseconds(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 bool SameLoad(const LoadShape& a, const LoadShape& b) {
   return a.kind == b.kind && a.value == b.value && a.arrivals == b.arrivals;

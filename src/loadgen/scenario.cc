@@ -1,6 +1,7 @@
 #include "loadgen/scenario.h"
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/number_text.h"
 #include "loadgen/quantile_statistics.h"
 #include "loadgen/report_figures.h"
@@ -51,8 +52,7 @@ void JudgeLatency(double q, const LoadPoint& point, ScenarioResult& result) {
     return;
   }
   const double rank = static_cast<double>(count - *over) + 0.5;
-  result.value =
-      std::chrono::duration<double, std::milli>(point.response.Quantile(rank / static_cast<double>(count))).count();
+  result.value = Milliseconds(point.response.Quantile(rank / static_cast<double>(count)));
 }
 
 void JudgeOffline(const LoadPoint& point, ScenarioResult& result) {

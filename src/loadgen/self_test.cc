@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/load_run.h"
 #include "loadgen/null_server.h"
 
@@ -101,7 +102,7 @@ std::pair<double, double> BareLoop(const ConnectionOptions& options, const grpc:
     ++done;
     if (std::chrono::steady_clock::now() - begin < duration) send();
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = Seconds(std::chrono::steady_clock::now() - begin);
   const auto count = static_cast<double>(done);
   return {count / seconds, (ProcessorMicroseconds() - cpu) / count};
 }

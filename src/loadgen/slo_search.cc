@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "ferry/check.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/quantile_statistics.h"
 
 namespace ferry {
@@ -196,7 +197,7 @@ std::string SloSearch::Describe(const Tried& tried) const {
 }
 
 std::string SloSearch::Explain() const {
-  const double milliseconds = std::chrono::duration<double, std::milli>(options_.bound).count();
+  const double milliseconds = Milliseconds(options_.bound);
   std::string text = StrCat("p", Number(options_.quantile * 100), " within ", Number(milliseconds), " ms allows ",
                             Number(100 * (1 - options_.quantile)), " % of the requests to be over it. ");
   text += passed_.empty() ? "No rate passed. " : StrCat("Passed: ", Describe(passed_.back()), ". ");

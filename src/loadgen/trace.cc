@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "loadgen/duration_units.h"
 #include "loadgen/option_text.h"
 #include "loadgen/uniform.h"
 
@@ -140,7 +141,7 @@ void Place(const TraceOptions& options, bool starts_at_first, std::vector<TraceR
   std::ranges::stable_sort(requests, {}, &TraceRequest::at);
   const Duration start = starts_at_first && !requests.empty() ? requests.front().at : Duration::zero();
   for (TraceRequest& request : requests) {
-    const double seconds = std::chrono::duration<double>(request.at - start).count() / options.speed;
+    const double seconds = Seconds(request.at - start) / options.speed;
     request.at = DurationOfSeconds(seconds).value_or(Duration::max());
   }
   if (!options.clip) return;

@@ -56,6 +56,12 @@ def repository(tmp_path):
 
 
 @pytest.fixture
+def start_server(start, repository):
+    """Starts a server of the test's own with these models."""
+    return lambda *models: start(repository.add(*models))
+
+
+@pytest.fixture
 def start():
     """Starts servers of the test's own. Each must end with 0, unless the test has ended it itself."""
     with contextlib.ExitStack() as servers:

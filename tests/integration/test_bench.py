@@ -44,12 +44,6 @@ def point_of(result):
     return result["points"][0]
 
 
-@pytest.fixture
-def start_server(start, repository):
-    """A server with these models."""
-    return lambda *models: start(repository.add(*models))
-
-
 def test_b127_a_frozen_server_shows_in_the_latency_by_the_schedule(tmp_path, start_server):
     server = start_server(ADDONE)
     with Freezer(server):
@@ -170,11 +164,12 @@ def test_an_unreachable_server_is_told():
     assert done.returncode == 3 and "127.0.0.1:1" in done.stderr
 
 
-def test_a_server_that_dies_leaves_what_was_measured(tmp_path, start_server):
+@pytest.mark.parametrize("calls", [[], ["--streaming"]])
+def test_a_server_that_dies_leaves_what_was_measured(tmp_path, start_server, calls):
     server = start_server(ADDONE)
     path = tmp_path / "result.json"
-    bench = start("-m", "addone", "-u", server.address, "--concurrency-range", 2, "--duration", "60s", "--warmup", 0,
-                  "--json", path)
+    bench = start("-m", "addone", "-u", server.address, *calls, "--concurrency-range", 2, "--duration", "60s", "--warmup",
+                  0, "--json", path)
     for _ in range(3):
         assert bench.stderr.readline().strip()  # a line each second
     server.signal(signal.SIGKILL)

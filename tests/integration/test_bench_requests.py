@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-import signal
 import subprocess
 
 import pytest
 from bench_tool import measure, run
-from bench_tool import start as start_bench
 from metrics_text import url as metrics_url
 from models import ADDONE
 from stub_server import StubServer
@@ -211,24 +209,3 @@ def test_errors_on_a_stream_are_of_their_request_alone(tmp_path, server):
     point = point_of(measure(tmp_path, server.address, "rz", "--streaming", *SHORT, "--input-data", data))
     assert point["ok"] > 0 and point["failed"] > 0
     assert len(point["failures"]) == 1 and "negative input" in point["failures"][0]["message"], point["failures"]
-
-
-def test_a_server_that_dies_breaks_its_streams_and_leaves_what_was_measured(tmp_path, start_server):
-    server = start_server(ADDONE)
-    path = tmp_path / "result.json"
-    bench = start_bench("-m", "addone", "-u", server.address, "--streaming", "--concurrency-range", 4, "--duration", "60s",
-                  "--warmup", 0, "--json", path)
-    for _ in range(3):
-        assert bench.stderr.readline().strip()
-    server.signal(signal.SIGKILL)
-    _, err = bench.communicate(timeout=60)
-    assert bench.returncode == 1, err
-    point = point_of(json.loads(path.read_text()))
-    assert point["ok"] > 0 and point["failed"] > 0
-    assert any("nothing but errors" in reason for reason in point["invalid"])
-
-
-@pytest.fixture(name="start_server")
-def _start_server(start, repository):
-    """A server with these models."""
-    return lambda *models: start(repository.add(*models))
